@@ -1,0 +1,251 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bufbuild/protocompile"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	_ "google.golang.org/genproto/googleapis/api/annotations"
+)
+
+// compile compiles .proto files by name to text, with comments.
+func compile(t testing.TB, files map[string]string) *protoregistry.Files {
+	t.Helper()
+	compiler := protocompile.Compiler{
+		Resolver: protocompile.CompositeResolver{
+			&protocompile.SourceResolver{Accessor: protocompile.SourceAccessorFromMap(files)},
+			protocompile.ResolverFunc(linkedIn),
+		},
+		SourceInfoMode: protocompile.SourceInfoStandard,
+	}
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return register(t, &compiler, names)
+}
+
+func register(t testing.TB, compiler *protocompile.Compiler, names []string) *protoregistry.Files {
+	t.Helper()
+	linked, err := compiler.Compile(t.Context(), names...)
+	if err != nil {
+		t.Fatalf("compile: %v", err)
+	}
+	registry := new(protoregistry.Files)
+	for _, f := range linked {
+		if err := registry.RegisterFile(f); err != nil {
+			t.Fatalf("register: %v", err)
+		}
+	}
+	return registry
+}
+
+func linkedIn(path string) (protocompile.SearchResult, error) {
+	fd, err := protoregistry.GlobalFiles.FindFileByPath(path)
+	return protocompile.SearchResult{Desc: fd}, err
+}
+
+// sink returns the files of testdata.
+func sink(t testing.TB) *protoregistry.Files {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.proto")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("testdata: %v, %d files", err, len(paths))
+	}
+	for i, p := range paths {
+		paths[i] = filepath.Base(p)
+	}
+	return register(t, &protocompile.Compiler{
+		Resolver: protocompile.CompositeResolver{
+			&protocompile.SourceResolver{ImportPaths: []string{"testdata"}},
+			protocompile.ResolverFunc(linkedIn),
+		},
+		SourceInfoMode: protocompile.SourceInfoStandard,
+	}, paths)
+}
+
+type finder interface {
+	FindDescriptorByName(protoreflect.FullName) (protoreflect.Descriptor, error)
+}
+
+func find[D protoreflect.Descriptor](t testing.TB, files finder, name string) D {
+	t.Helper()
+	d, err := files.FindDescriptorByName(protoreflect.FullName(name))
+	if err != nil {
+		t.Fatalf("find %s: %v", name, err)
+	}
+	typed, ok := d.(D)
+	if !ok {
+		t.Fatalf("%s is a %T", name, d)
+	}
+	return typed
+}
+
+// messages returns all messages of a registry but map entries.
+func messages(files *protoregistry.Files) []protoreflect.MessageDescriptor {
+	var all []protoreflect.MessageDescriptor
+	var walk func(protoreflect.MessageDescriptors)
+	walk = func(mds protoreflect.MessageDescriptors) {
+		for i := range mds.Len() {
+			if md := mds.Get(i); !md.IsMapEntry() {
+				all = append(all, md)
+				walk(md.Messages())
+			}
+		}
+	}
+	files.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
+		walk(fd.Messages())
+		return true
+	})
+	return all
+}
+
+// schemas returns the schemas of md after checking all that is true of every
+// schema: size, portability, validity, determinism.
+func schemas(t testing.TB, md protoreflect.MessageDescriptor, opts Options) (in, out json.RawMessage) {
+	t.Helper()
+	for _, side := range []struct {
+		name   string
+		render func(protoreflect.MessageDescriptor, Options) (json.RawMessage, error)
+		into   *json.RawMessage
+	}{{"input", Input, &in}, {"output", Output, &out}} {
+		b, err := side.render(md, opts)
+		if err != nil {
+			t.Fatalf("%s of %s: %v", side.name, md.FullName(), err)
+		}
+		again, _ := side.render(md, opts)
+		if !bytes.Equal(b, again) {
+			t.Errorf("%s of %s is not deterministic", side.name, md.FullName())
+		}
+		if len(b) > opts.maxBytes() {
+			t.Errorf("%s of %s: %d bytes, budget %d", side.name, md.FullName(), len(b), opts.maxBytes())
+		}
+		for _, p := range portable(b) {
+			t.Errorf("%s of %s: %s", side.name, md.FullName(), p)
+		}
+		validator(t, b)
+		*side.into = b
+	}
+	return in, out
+}
+
+var metaSchema sync.Mutex // the compiler shares its cache of meta schemas
+
+func validator(t testing.TB, schema json.RawMessage) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		t.Fatalf("schema is no JSON: %v\n%s", err, schema)
+	}
+	metaSchema.Lock()
+	defer metaSchema.Unlock()
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	if err := c.AddResource("mem:///schema.json", doc); err != nil {
+		t.Fatalf("schema: %v", err)
+	}
+	s, err := c.Compile("mem:///schema.json")
+	if err != nil {
+		t.Fatalf("not a schema of 2020-12: %v\n%s", err, schema)
+	}
+	return s
+}
+
+func accepts(t testing.TB, s *jsonschema.Schema, instance []byte) error {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(instance))
+	if err != nil {
+		t.Fatalf("instance is no JSON: %v\n%s", err, instance)
+	}
+	return s.Validate(doc)
+}
+
+var (
+	keyPattern = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+	keywords   = []string{"type", "description", "properties", "required", "items", "additionalProperties",
+		"enum", "pattern", "format", "minimum", "contentEncoding"}
+)
+
+// portable returns how a schema breaks the rules of the portable profile.
+func portable(schema []byte) []string {
+	var root map[string]any
+	if err := json.Unmarshal(schema, &root); err != nil {
+		return []string{err.Error()}
+	}
+	var problems []string
+	if root["type"] != "object" || root["properties"] == nil {
+		problems = append(problems, "root is no object with properties")
+	}
+	var walk func(path string, node any)
+	walk = func(path string, node any) {
+		bad := func(format string, args ...any) {
+			problems = append(problems, path+": "+fmt.Sprintf(format, args...))
+		}
+		s, ok := node.(map[string]any)
+		if !ok || len(s) == 0 {
+			bad("not a schema with content: %v", node)
+			return
+		}
+		for k := range s {
+			if !slices.Contains(keywords, k) {
+				bad("keyword %q", k)
+			}
+		}
+		var types []string
+		switch typ := s["type"].(type) {
+		case string:
+			types = []string{typ}
+		case []any:
+			for _, one := range typ {
+				types = append(types, fmt.Sprint(one))
+			}
+		default:
+			if s["description"] != "Any JSON value." || !strings.HasSuffix(path, "[]") {
+				bad("no type")
+			}
+		}
+		if len(types) > 2 && len(types) != 6 {
+			bad("types %v", types)
+		}
+		if slices.Contains(types, "array") != (s["items"] != nil) {
+			bad("types %v with items %v", types, s["items"])
+		}
+		if d, ok := s["description"].(string); ok && (d == "" || len(d) > 2048) {
+			bad("description of %d bytes", len(d))
+		}
+		if items, ok := s["items"]; ok {
+			walk(path+"[]", items)
+		}
+		if values, ok := s["additionalProperties"]; ok {
+			walk(path+"{}", values)
+		}
+		props, _ := s["properties"].(map[string]any)
+		for name, p := range props {
+			if !keyPattern.MatchString(name) {
+				bad("key %q", name)
+			}
+			walk(path+"."+name, p)
+		}
+		required, _ := s["required"].([]any)
+		for _, name := range required {
+			if _, ok := props[fmt.Sprint(name)]; !ok {
+				bad("required %v is no property", name)
+			}
+		}
+	}
+	walk("$", root)
+	return problems
+}

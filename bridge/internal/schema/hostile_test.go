@@ -1,0 +1,331 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	if _, err := Input(nil, Options{}); err == nil || err.Error() != "schema: no message descriptor" {
+		t.Errorf("nil: %v", err)
+	}
+	file := &descriptorpb.FileDescriptorProto{
+		Name: proto.String("x.proto"), Dependency: []string{"absent.proto"}, Syntax: proto.String("proto3"),
+		MessageType: []*descriptorpb.DescriptorProto{{
+			Name: proto.String("X"),
+			Field: []*descriptorpb.FieldDescriptorProto{
+				{Name: proto.String("m"), Number: proto.Int32(1), Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(),
+					Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(), TypeName: proto.String(".absent.M")},
+				{Name: proto.String("e"), Number: proto.Int32(2), Type: descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(),
+					Label: descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum(), TypeName: proto.String(".absent.E")},
+			},
+		}},
+	}
+	fd, err := protodesc.FileOptions{AllowUnresolvable: true}.New(file, new(protoregistry.Files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := fd.Messages().Get(0)
+	const want = "schema: message absent.M is not resolved: the file that declares it is missing; add it to the descriptors"
+	if _, err := Output(x.Fields().Get(0).Message(), Options{}); err == nil || err.Error() != want {
+		t.Errorf("placeholder: %v", err)
+	}
+	in, out := schemas(t, x, Options{})
+	if !strings.Contains(string(in), "Message absent.M; its fields are not listed here.") {
+		t.Errorf("input: %s", in)
+	}
+	if !strings.Contains(string(out), `"items":{"type":["string","integer"]`) {
+		t.Errorf("output: %s", out)
+	}
+}
+
+// TestHostile renders types that would be far too large in full.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	words := strings.Repeat("// Words of a comment that never comes to its end.\n", 200)
+	var b strings.Builder
+	source := func(body string) string { return "syntax = \"proto3\";\npackage h;\n" + body }
+	write := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	take := func() string { s := b.String(); b.Reset(); return s }
+
+	// Every message holds every other one: the number of paths is exponential.
+	for i := range 40 {
+		write("message M%d {\n", i)
+		for j := range 40 {
+			write("M%d f%d = %d;\n", j, j, j+1)
+		}
+		write("}\n")
+	}
+	mutual := take()
+
+	for i := range 200 {
+		write("message D%d { repeated D%d next = 1; string name = 2; }\n", i, i+1)
+	}
+	write("message D200 {}\n")
+	deep := take()
+
+	write("message M {\n")
+	for i := range 5000 {
+		write("string a_field_of_many_%d = %d;\n", i, i+1)
+	}
+	write("}\n")
+	wide := take()
+
+	write("import \"google/api/field_behavior.proto\";\nmessage M {\n")
+	for i := range 3000 {
+		write("string needed_%d = %d [(google.api.field_behavior) = REQUIRED];\n", i, i+1)
+	}
+	write("}\n")
+	required := take()
+
+	write("enum E {\n")
+	for i := range 20000 {
+		write("VALUE_NUMBER_%d = %d;\n", i, i)
+	}
+	write("}\nmessage M {\n")
+	for i := range 50 {
+		write("E e%d = %d;\nrepeated E l%d = %d;\n", i, 2*i+1, i, 2*i+2)
+	}
+	write("}\n")
+	enums := take()
+
+	write("message M {\n")
+	for i := range 100 {
+		write("%sM2 m%d = %d;\n", words, i, i+1)
+	}
+	write("}\n%smessage M2 { %s string s = 1; }\n", words, words)
+	talkative := take()
+
+	write("message M { oneof o {\n")
+	for i := range 3000 {
+		write("string member_%d = %d;\n", i, i+1)
+	}
+	write("} }\n")
+	oneof := take()
+
+	write("message M {\n")
+	for i := range 500 {
+		write("string x%d = %d [json_name = \"%s\\\"%d\"];\n", i, i+1, strings.Repeat("\\x01\\\\", 100), i)
+	}
+	write("}\n")
+	names := take()
+
+	for _, test := range []struct{ name, body, message string }{
+		{"mutual recursion", mutual, "h.M0"},
+		{"deep", deep, "h.D0"},
+		{"wide", wide, "h.M"},
+		{"required", required, "h.M"},
+		{"enums", enums, "h.M"},
+		{"comments", talkative, "h.M"},
+		{"oneof", oneof, "h.M"},
+		{"names", names, "h.M"},
+		{"empty messages", "message M { repeated M m = 1; N n = 2; } message N { M m = 1; N n = 2; map<string, M> p = 3; }", "h.M"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			files := compile(t, map[string]string{"h.proto": source(test.body)})
+			md := find[protoreflect.MessageDescriptor](t, files, test.message)
+			for _, limit := range []int{1, 3000, 0, 64 << 10} {
+				schemas(t, md, Options{MaxBytes: limit})
+			}
+			for _, render := range []func(protoreflect.MessageDescriptor, Options) (json.RawMessage, error){Input, Output} {
+				b, err := render(md, Options{MaxBytes: 1 << 30})
+				if err != nil || len(b) > MaxMaxBytes || !json.Valid(b) {
+					t.Errorf("largest budget: %d bytes, valid %t, error %v", len(b), json.Valid(b), err)
+				}
+			}
+		})
+	}
+}
+
+func TestTrimKeepsRequired(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("syntax = \"proto2\"; message M {\n")
+	for i := range 500 {
+		fmt.Fprintf(&b, "optional string optional_field_%d = %d;\n", i, i+1)
+	}
+	b.WriteString("required string last = 501; }\n")
+	md := find[protoreflect.MessageDescriptor](t, compile(t, map[string]string{"m.proto": b.String()}), "M")
+	in, _ := schemas(t, md, Options{MaxBytes: 2000})
+	var s struct {
+		Description string
+		Properties  map[string]any
+		Required    []string
+	}
+	if err := json.Unmarshal(in, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Properties["last"] == nil || len(s.Required) != 1 || len(s.Properties) < 20 {
+		t.Errorf("%d properties, required %v", len(s.Properties), s.Required)
+	}
+	if want := fmt.Sprintf("%d more fields have no room here: ", 501-len(s.Properties)); !strings.HasPrefix(s.Description, want) {
+		t.Errorf("description %q, want %q", s.Description, want)
+	}
+}
+
+// TestSteps follows one schema down the steps of the budget.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`syntax = "proto3";
+// The request. It has more to say.
+message M {
+  // The one. It matters.
+  One one = 1;
+}
+message One {
+  // A nested field. It has more to say at some length, which takes room.
+  string name = 1;
+  Deep deep = 2;
+}
+message Deep { string bottom = 1; Size size = 2; }
+enum Size { SIZE_UNSPECIFIED = 0;
+`)
+	for i := range 80 {
+		fmt.Fprintf(&b, "SIZE_%d = %d;\n", i+1, i+1)
+	}
+	b.WriteString("}\n")
+	md := find[protoreflect.MessageDescriptor](t, compile(t, map[string]string{"m.proto": b.String()}), "M")
+	tr := newBuilder(input, DefaultMaxBytes).tree(md)
+	has := func(m mode, wanted string, present bool) {
+		t.Helper()
+		got, _ := render(tr, m, 1<<20)
+		if strings.Contains(string(got), wanted) != present {
+			t.Errorf("%+v: %q present is not %t:\n%s", m, wanted, present, got)
+		}
+	}
+	has(steps[0], "It has more to say at some length", true)
+	has(steps[1], "It has more to say at some length", false)
+	has(steps[1], "A nested field.", true)
+	has(steps[2], "A nested field.", false)
+	has(steps[2], "SIZE_80", true)
+	has(steps[3], "SIZE_80", false)
+	has(steps[3], "One of 80 names: SIZE_1, SIZE_2,", true)
+	has(steps[3], "It matters.", true)
+	has(steps[4], "It matters.", false)
+	has(steps[4], "The one.", true)
+
+	last := steps[4]
+	got, _ := render(tr, last, 1<<20)
+	if !prune(tr, last, len(got)-1) {
+		t.Fatal("does not fit")
+	}
+	has(last, "bottom", false)
+	has(last, "Message Deep; its fields are not listed here.", true)
+	has(last, `"name":`, true)
+	smaller, _ := render(tr, last, 1<<20)
+	restore(tr)
+	if again, _ := render(tr, last, 1<<20); string(again) != string(got) {
+		t.Errorf("restore: %s", again)
+	}
+	if len(smaller) >= len(got) {
+		t.Errorf("pruned: %d bytes, before %d", len(smaller), len(got))
+	}
+}
+
+// TestPruneCounts holds the sizes that prune computes against real ones.
+func TestPruneCounts(t *testing.T) {
+	t.Parallel()
+	for _, md := range everything(t) {
+		for _, limit := range []int{MinMaxBytes, 2000, 5000} {
+			tr := newBuilder(input, limit).tree(md)
+			m := steps[len(steps)-1]
+			fits := prune(tr, m, limit)
+			if _, ok := render(tr, m, limit); ok != fits {
+				t.Errorf("%s: prune says %t, render says %t", md.FullName(), fits, ok)
+			}
+		}
+	}
+}
+
+// FuzzDescriptor renders whatever protodesc takes for a file.
+func FuzzDescriptor(f *testing.F) {
+	sink(f).RangeFiles(func(fd protoreflect.FileDescriptor) bool {
+		b, err := proto.Marshal(protodesc.ToFileDescriptorProto(fd))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		return true
+	})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var file descriptorpb.FileDescriptorProto
+		if proto.Unmarshal(b, &file) != nil {
+			t.Skip()
+		}
+		fd, err := protodesc.FileOptions{AllowUnresolvable: true}.New(&file, protoregistry.GlobalFiles)
+		if err != nil {
+			t.Skip()
+		}
+		for i := range fd.Messages().Len() {
+			schemas(t, fd.Messages().Get(i), Options{})
+			schemas(t, fd.Messages().Get(i), Options{MaxBytes: MinMaxBytes})
+		}
+		for i := range fd.Services().Len() {
+			for j := range fd.Services().Get(i).Methods().Len() {
+				m := fd.Services().Get(i).Methods().Get(j)
+				if Description(m) == "" || Title(m) == "" || !json.Valid(Annotations(m)) {
+					t.Errorf("%s: %q %q %s", m.FullName(), Description(m), Title(m), Annotations(m))
+				}
+			}
+		}
+	})
+}
+
+// TestOptionsFromReflection reads options that are unknown fields, as they are
+// in descriptors that came by reflection.
+func TestOptionsFromReflection(t *testing.T) {
+	t.Parallel()
+	var set descriptorpb.FileDescriptorSet
+	seen := map[string]bool{}
+	var add func(fd protoreflect.FileDescriptor)
+	add = func(fd protoreflect.FileDescriptor) {
+		if seen[fd.Path()] {
+			return
+		}
+		seen[fd.Path()] = true
+		for i := range fd.Imports().Len() {
+			add(fd.Imports().Get(i).FileDescriptor)
+		}
+		set.File = append(set.File, protodesc.ToFileDescriptorProto(fd))
+	}
+	compiled := sink(t)
+	compiled.RangeFiles(func(fd protoreflect.FileDescriptor) bool { add(fd); return true })
+	b, err := proto.Marshal(&set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Reset()
+	if err := (proto.UnmarshalOptions{Resolver: new(protoregistry.Types)}).Unmarshal(b, &set); err != nil {
+		t.Fatal(err)
+	}
+	reflected, err := protodesc.NewFiles(&set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, md := range messages(compiled) {
+		in, out := schemas(t, md, Options{})
+		in2, out2 := schemas(t, find[protoreflect.MessageDescriptor](t, reflected, string(md.FullName())), Options{})
+		if string(in) != string(in2) || string(out) != string(out2) {
+			t.Errorf("%s differs:\n%s\n%s\n%s\n%s", md.FullName(), in, in2, out, out2)
+		}
+	}
+	const service = "sink.v1.SinkService"
+	a := find[protoreflect.ServiceDescriptor](t, compiled, service).Methods()
+	r := find[protoreflect.ServiceDescriptor](t, reflected, service).Methods()
+	for i := range a.Len() {
+		if x, y := Annotations(a.Get(i)), Annotations(r.Get(i)); string(x) != string(y) {
+			t.Errorf("%s: %s, reflected %s", a.Get(i).Name(), x, y)
+		}
+	}
+}

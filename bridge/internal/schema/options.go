@@ -1,0 +1,155 @@
+package schema
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Options are read from their encoding. A custom option is a known extension
+// in a linked-in file, a dynamic one in a compiled file and an unknown field
+// in a file that came by reflection; encoded, the three are the same.
+
+// Numbers of google.api.field_behavior and of its values.
+const (
+	fieldBehaviorNumber = 1052
+	behaviorRequired    = 2
+	behaviorOutputOnly  = 3
+	behaviorInputOnly   = 4
+)
+
+// Numbers of google.api.http and of the members of HttpRule.
+const (
+	httpNumber     = 72295728
+	httpRuleGet    = 2
+	httpRulePut    = 3
+	httpRulePost   = 4
+	httpRuleDelete = 5
+	httpRulePatch  = 6
+	httpRuleCustom = 8
+)
+
+// behavior is what google.api.field_behavior says of a field.
+type behavior struct {
+	required, outputOnly, inputOnly bool
+}
+
+func (b *behavior) add(v uint64) {
+	switch v {
+	case behaviorRequired:
+		b.required = true
+	case behaviorOutputOnly:
+		b.outputOnly = true
+	case behaviorInputOnly:
+		b.inputOnly = true
+	}
+}
+
+// travels reports whether JSON of the direction may have the field.
+func (b behavior) travels(dir direction) bool {
+	if dir == input {
+		return !b.outputOnly
+	}
+	return !b.inputOnly
+}
+
+func fieldBehavior(fd protoreflect.FieldDescriptor) behavior {
+	var b behavior
+	eachField(encodeOptions(fd), func(num protowire.Number, typ protowire.Type, v uint64, data []byte) {
+		if num != fieldBehaviorNumber {
+			return
+		}
+		switch typ {
+		case protowire.VarintType:
+			b.add(v)
+		case protowire.BytesType: // packed
+			for len(data) > 0 {
+				v, n := protowire.ConsumeVarint(data)
+				if n < 0 {
+					return
+				}
+				b.add(v)
+				data = data[n:]
+			}
+		}
+	})
+	return b
+}
+
+// httpVerb returns the HTTP method of google.api.http's main binding, or
+// "". Additional bindings are other ways to the same method.
+func httpVerb(md protoreflect.MethodDescriptor) string {
+	verb := ""
+	eachField(encodeOptions(md), func(num protowire.Number, typ protowire.Type, _ uint64, rule []byte) {
+		if num != httpNumber || typ != protowire.BytesType {
+			return
+		}
+		eachField(rule, func(num protowire.Number, typ protowire.Type, _ uint64, _ []byte) {
+			if typ != protowire.BytesType {
+				return
+			}
+			switch num { // members of a oneof: the last one counts
+			case httpRuleGet:
+				verb = "GET"
+			case httpRulePut:
+				verb = "PUT"
+			case httpRulePost:
+				verb = "POST"
+			case httpRuleDelete:
+				verb = "DELETE"
+			case httpRulePatch:
+				verb = "PATCH"
+			case httpRuleCustom:
+				verb = "CUSTOM"
+			}
+		})
+	})
+	return verb
+}
+
+// encodeOptions returns the encoded options of d. Options that cannot be
+// encoded count as none.
+func encodeOptions(d protoreflect.Descriptor) []byte {
+	opts := d.Options()
+	if opts == nil {
+		return nil
+	}
+	b, err := proto.MarshalOptions{AllowPartial: true, Deterministic: true}.Marshal(opts)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// eachField calls f for the fields of an encoded message up to the first
+// malformed one. v is set for varints, data for length-delimited fields.
+func eachField(b []byte, f func(num protowire.Number, typ protowire.Type, v uint64, data []byte)) {
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return
+		}
+		b = b[n:]
+		var v uint64
+		var data []byte
+		switch typ {
+		case protowire.VarintType:
+			v, n = protowire.ConsumeVarint(b)
+		case protowire.BytesType:
+			data, n = protowire.ConsumeBytes(b)
+		default:
+			n = protowire.ConsumeFieldValue(num, typ, b)
+		}
+		if n < 0 {
+			return
+		}
+		f(num, typ, v, data)
+		b = b[n:]
+	}
+}
+
+// deprecated reports whether the option "deprecated" of d is set.
+func deprecated(d protoreflect.Descriptor) bool {
+	o, ok := d.Options().(interface{ GetDeprecated() bool })
+	return ok && o.GetDeprecated()
+}
