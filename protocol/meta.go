@@ -1,0 +1,73 @@
+package protocol
+
+import "encoding/json"
+
+// Keys that the specification reserves in _meta (basic/index, Reserved keys).
+const (
+	MetaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
+	MetaClientInfo         = "io.modelcontextprotocol/clientInfo"
+	MetaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	MetaLogLevel           = "io.modelcontextprotocol/logLevel"
+	MetaServerInfo         = "io.modelcontextprotocol/serverInfo"
+	MetaSubscriptionID     = "io.modelcontextprotocol/subscriptionId"
+	MetaProgressToken      = "progressToken"
+)
+
+// Meta is what a request says about itself. For modern clients it comes from
+// the request's own _meta, for legacy ones from their session.
+type Meta struct {
+	// Revision is the revision that the client speaks.
+	Revision Revision
+	// ClientInfo is the client's Implementation object, or nil.
+	ClientInfo json.RawMessage
+	// Capabilities is the client's ClientCapabilities object, or nil.
+	Capabilities json.RawMessage
+	// LogLevel is the least severe level of log message that the client
+	// wants for this request. LogNone, the zero value, means none at all.
+	LogLevel LogLevel
+	// ProgressToken is the client's token, a JSON string or number, or nil
+	// where it does not want to hear of progress.
+	ProgressToken json.RawMessage
+	// TraceParent, TraceState and Baggage are the W3C trace context.
+	TraceParent, TraceState, Baggage string
+}
+
+// LogLevel is the severity of a log message (server/utilities/logging). The
+// levels are those of RFC 5424, with debug the lowest.
+type LogLevel int
+
+// The log levels, from the least to the most severe.
+const (
+	LogNone LogLevel = iota
+	LogDebug
+	LogInfo
+	LogNotice
+	LogWarning
+	LogError
+	LogCritical
+	LogAlert
+	LogEmergency
+)
+
+var logLevels = [...]string{"", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// String returns the level as it goes over the wire, or "" for LogNone.
+func (l LogLevel) String() string {
+	if l < 0 || int(l) >= len(logLevels) {
+		return ""
+	}
+	return logLevels[l]
+}
+
+// ParseLogLevel returns the level named s, and false where there is none.
+func ParseLogLevel(s string) (LogLevel, bool) {
+	for i, name := range logLevels {
+		if i > 0 && name == s {
+			return LogLevel(i), true
+		}
+	}
+	return LogNone, false
+}
+
+// Wants reports whether a client that asked for l wants a message at level m.
+func (l LogLevel) Wants(m LogLevel) bool { return l != LogNone && m >= l }

@@ -1,0 +1,84 @@
+package protocol
+
+// Methods and notifications that the code names.
+const (
+	MethodInitialize         = "initialize"
+	MethodDiscover           = "server/discover"
+	MethodPing               = "ping"
+	MethodListTools          = "tools/list"
+	MethodCallTool           = "tools/call"
+	MethodListResources      = "resources/list"
+	MethodListTemplates      = "resources/templates/list"
+	MethodReadResource       = "resources/read"
+	MethodSubscribe          = "resources/subscribe"
+	MethodUnsubscribe        = "resources/unsubscribe"
+	MethodListPrompts        = "prompts/list"
+	MethodGetPrompt          = "prompts/get"
+	MethodComplete           = "completion/complete"
+	MethodSetLevel           = "logging/setLevel"
+	MethodListen             = "subscriptions/listen"
+	NotificationInitialized  = "notifications/initialized"
+	NotificationCancelled    = "notifications/cancelled"
+	NotificationProgress     = "notifications/progress"
+	NotificationMessage      = "notifications/message"
+	NotificationAcknowledged = "notifications/subscriptions/acknowledged"
+	NotificationToolsChanged = "notifications/tools/list_changed"
+)
+
+// MethodInfo says what the specification says of a request that a client may
+// send.
+type MethodInfo struct {
+	// Since and Until are the first and the last revision that have the
+	// method. An empty Until means that the newest still has it.
+	Since, Until Revision
+	// NameParam is the member of params that the HTTP header Mcp-Name
+	// mirrors, or empty (basic/transports/streamable-http, Standard Request
+	// Headers).
+	NameParam string
+}
+
+var methods = map[string]MethodInfo{
+	MethodInitialize:    {Since: Revision20241105, Until: LatestLegacy},
+	MethodPing:          {Since: Revision20241105, Until: LatestLegacy},
+	MethodSetLevel:      {Since: Revision20241105, Until: LatestLegacy},
+	MethodSubscribe:     {Since: Revision20241105, Until: LatestLegacy},
+	MethodUnsubscribe:   {Since: Revision20241105, Until: LatestLegacy},
+	MethodListTools:     {Since: Revision20241105},
+	MethodCallTool:      {Since: Revision20241105, NameParam: "name"},
+	MethodListResources: {Since: Revision20241105},
+	MethodListTemplates: {Since: Revision20241105},
+	MethodReadResource:  {Since: Revision20241105, NameParam: "uri"},
+	MethodListPrompts:   {Since: Revision20241105},
+	MethodGetPrompt:     {Since: Revision20241105, NameParam: "name"},
+	MethodComplete:      {Since: Revision20241105},
+	"tasks/list":        {Since: Revision20251125, Until: Revision20251125},
+	"tasks/result":      {Since: Revision20251125, Until: Revision20251125},
+	"tasks/get":         {Since: Revision20251125, NameParam: "taskId"},
+	"tasks/cancel":      {Since: Revision20251125, NameParam: "taskId"},
+	"tasks/update":      {Since: Revision20260728, NameParam: "taskId"},
+	MethodDiscover:      {Since: Revision20260728},
+	MethodListen:        {Since: Revision20260728},
+}
+
+// LookupMethod returns what is known of a method, and false for a method that
+// no revision defines.
+func LookupMethod(name string) (MethodInfo, bool) {
+	m, ok := methods[name]
+	return m, ok
+}
+
+// MethodIn reports whether a request may use the method in revision r. It is
+// true of methods that no revision defines: those are extensions, and their
+// Handler's affair.
+func MethodIn(name string, r Revision) bool {
+	m, ok := methods[name]
+	if !ok {
+		return true
+	}
+	return m.Since <= r && (m.Until == "" || r <= m.Until)
+}
+
+// MethodNotFound returns the error for a method that is not served.
+func MethodNotFound(method string) *Error {
+	return Errorf(CodeMethodNotFound, "method %q is not available", method)
+}
