@@ -1,0 +1,210 @@
+// Package transcode turns values between JSON and protobuf wire bytes: a
+// model's arguments into a request message, a response message into a result.
+//
+// [New] compiles a [Codec] for one message type; [Codec.AppendWire] and
+// [Codec.AppendJSON] convert, bytes in and bytes out.
+//
+// Output is canonical ProtoJSON without white space, the same bytes for the
+// same message. Input is ProtoJSON and more lenient than that where the
+// meaning is beyond doubt: enum names in any case and without their prefix,
+// numbers and booleans in quotes, objects and arrays that a host has turned
+// into strings, a single element where a list is expected, a oneof in an
+// object of its own, durations such as "1h30m", field masks in snake_case.
+// What is not understood is an error, never ignored.
+//
+// Two rules make it stricter than ProtoJSON, because a model cannot see that
+// its value was changed: a 64-bit integer above 2^53 that is written with a
+// fraction or an exponent must be quoted, and a number that a closed enum
+// does not define is refused.
+//
+// A message type whose JSON is no object, such as google.protobuf.Timestamp,
+// cannot be the arguments or the structured result of a tool. At the top it
+// stands in the member "value" of an object, both ways.
+//
+// What a type, rather than a value, becomes is the business of package
+// schema.
+package transcode
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+)
+
+const (
+	// DefaultMaxDepth is how deep JSON may be nested, the outermost object
+	// included. It is what protobuf's own parsers allow, and less than what
+	// MCP clients and package jsontok do.
+	DefaultMaxDepth = 100
+
+	// DefaultMaxMessages is how many messages the arguments may hold. A
+	// message of two bytes of JSON takes some hundred bytes of memory.
+	DefaultMaxMessages = 1 << 18
+
+	// MaxViolations is how many faults an [ArgumentError] lists.
+	MaxViolations = 10
+)
+
+// Resolver finds the types that google.protobuf.Any and extensions name. It
+// is used concurrently.
+type Resolver interface {
+	protoregistry.MessageTypeResolver
+	protoregistry.ExtensionTypeResolver
+}
+
+// Options are the choices that a [Codec] leaves. The zero value has the
+// defaults.
+type Options struct {
+	// MaxDepth is how deep JSON may be nested in either direction. Zero or
+	// less means DefaultMaxDepth.
+	MaxDepth int
+	// MaxMessages is how many messages one input may hold. Zero or less
+	// means DefaultMaxMessages.
+	MaxMessages int
+	// EmitDefaults makes the output show fields without presence that have
+	// their default value, and empty lists and maps.
+	EmitDefaults bool
+}
+
+// Codec converts values of one message type. It is immutable and used
+// concurrently. It does not bound the size of what it is given, that is up to
+// the caller; the memory it takes is in proportion to that size.
+type Codec struct {
+	typ      protoreflect.MessageType
+	resolver Resolver
+	opts     Options
+	// wrapped is set where the JSON of the type is no object.
+	wrapped bool
+	// usable remembers, by full name, whether a type that the resolver found
+	// is complete.
+	usable *sync.Map
+}
+
+// New returns the codec of the message type md. A nil resolver knows no
+// types. It is an error if md, or a type that it refers to, is declared in a
+// file that is missing, is a message set, or has the name of a well-known type
+// without being it; all such types are named.
+func New(md protoreflect.MessageDescriptor, resolver Resolver, opts Options) (*Codec, error) {
+	if md == nil {
+		return nil, errors.New("transcode: no message descriptor")
+	}
+	if faults := faults(md); len(faults) > 0 {
+		return nil, fmt.Errorf("transcode: %s cannot be used: %s", md.FullName(), strings.Join(faults, "; "))
+	}
+	if resolver == nil {
+		resolver = new(protoregistry.Types)
+	}
+	if opts.MaxDepth <= 0 {
+		opts.MaxDepth = DefaultMaxDepth
+	}
+	if opts.MaxMessages <= 0 {
+		opts.MaxMessages = DefaultMaxMessages
+	}
+	return &Codec{
+		typ:      dynamicpb.NewMessageType(md),
+		resolver: resolver,
+		opts:     opts,
+		wrapped:  Wrapped(md),
+		usable:   new(sync.Map),
+	}, nil
+}
+
+// AppendWire appends the wire form of arguments, a JSON object. Empty text
+// and null are the empty object. Fields are in the order of their numbers and
+// map entries in that of their keys, so equal values give equal bytes.
+//
+// Arguments that do not fit are an [*ArgumentError], which lists up to
+// [MaxViolations] faults; dst is then returned as it was.
+func (c *Codec) AppendWire(dst, arguments []byte) ([]byte, error) {
+	m := c.typ.New()
+	if err := c.read(m, arguments); err != nil {
+		return dst, err
+	}
+	out, err := proto.MarshalOptions{Deterministic: true, AllowPartial: true}.MarshalAppend(dst, m.Interface())
+	if err != nil {
+		return dst, fmt.Errorf("transcode: write %s: %s", m.Descriptor().FullName(), cleanText(err))
+	}
+	return out, nil
+}
+
+// AppendJSON appends the JSON form of wire, an object. The warnings, at most
+// [MaxViolations], say where the message holds what ProtoJSON cannot express:
+// it is then shown as well as possible instead of failing the call.
+//
+//   - Bytes in a string that are not UTF-8 become U+FFFD.
+//   - A Value that is not a number or holds nothing, and a Timestamp or
+//     Duration out of range, become null.
+//   - A FieldMask that cannot be read back keeps the paths as they are.
+//   - An Any of an unknown type, or with unreadable contents, becomes
+//     {"@type": ..., "value": base64}.
+//
+// Fields that the message type does not know are left out. It is an error if
+// wire is no message of the type or is nested too deep; dst is then returned
+// as it was.
+func (c *Codec) AppendJSON(dst, wire []byte) (json []byte, warnings []string, err error) {
+	m := c.typ.New()
+	w := writer{codec: c, dst: dst}
+	if err := w.unmarshal(wire, m); err != nil {
+		return dst, nil, fmt.Errorf("transcode: the message is no valid %s: %s", m.Descriptor().FullName(), cleanText(err))
+	}
+	if c.wrapped {
+		w.raw(`{"value":`)
+		w.path.push(step{name: "value"})
+		w.message(m, 2)
+		w.raw(`}`)
+	} else {
+		w.message(m, 1)
+	}
+	if w.err != nil {
+		return dst, nil, fmt.Errorf("transcode: write %s as JSON: %w", m.Descriptor().FullName(), w.err)
+	}
+	return w.dst, w.warnings, nil
+}
+
+// Wrapped reports whether the JSON of md is not an object, so that a [Codec]
+// puts it in the member "value" of one.
+func Wrapped(md protoreflect.MessageDescriptor) bool {
+	switch wellKnownOf(md) {
+	case wktTimestamp, wktDuration, wktFieldMask, wktValue, wktListValue, wktWrapper:
+		return true
+	default:
+		return false
+	}
+}
+
+// findMessage resolves the URL of an Any. Types that are not complete count
+// as unknown.
+func (c *Codec) findMessage(url string) (protoreflect.MessageType, error) {
+	typ, err := c.resolver.FindMessageByURL(url)
+	if err != nil {
+		return nil, err
+	}
+	if !c.complete(typ.Descriptor()) {
+		return nil, protoregistry.NotFound
+	}
+	return typ, nil
+}
+
+// complete reports whether a type that the resolver found can be used.
+func (c *Codec) complete(md protoreflect.MessageDescriptor) bool {
+	usable, ok := c.usable.Load(md.FullName())
+	if !ok {
+		usable, _ = c.usable.LoadOrStore(md.FullName(), len(faults(md)) == 0)
+	}
+	return usable == true
+}
+
+// depthLeft returns the limits for text that stands inside of depth arrays
+// and objects, and false if nothing can stand there.
+func (c *Codec) depthLeft(depth int) (jsontok.Limits, bool) {
+	left := c.opts.MaxDepth - depth
+	return jsontok.Limits{MaxDepth: left}, left > 0
+}
