@@ -1,0 +1,236 @@
+// Package status maps gRPC statuses to MCP.
+//
+// What a model can act on, or at least tell its user, is a result with
+// isError; only where the client itself must act, by getting a new token, is
+// it an error. [Result] is that table. [Arguments] does the same for faults
+// that were found before the call.
+//
+// A result has a readable text first, then the status as compact JSON, and in
+// its _meta, under [MetaKey], the status as wire bytes, so that another bridge
+// restores it bit for bit.
+//
+// DebugInfo is for the people who run the service, and it holds stack traces.
+// It is left out of all three. UNKNOWN, INTERNAL and DATA_LOSS are faults of
+// the service whose messages were not written for its users: of those, the
+// message is cut to its first line and to [MaxInternalMessage] bytes, in all
+// three as well. Every other status is exact.
+package status
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+const (
+	// MetaKey is the member of _meta that holds the status: the wire bytes of
+	// a google.rpc.Status in standard base64.
+	MetaKey = "io.github.mcp-bridge/status"
+
+	// MaxInternalMessage bounds the message of a status that is a fault of
+	// the service, in bytes.
+	MaxInternalMessage = 512
+
+	// MaxText bounds the readable text, in bytes.
+	MaxText = 16 << 10
+
+	// MaxJSON bounds the status as JSON, in bytes. One that is larger is left
+	// out of the content; it is still in _meta.
+	MaxJSON = 32 << 10
+)
+
+// challenge is what HTTP fronts answer to a token that the backend refused
+// (RFC 6750, section 3.1).
+const challenge = `Bearer error="invalid_token"`
+
+// Options are what [Result] must know of the call.
+type Options struct {
+	// Resolver finds the types of details. Those of google.rpc and
+	// protovalidate are known without. It may be nil.
+	Resolver transcode.Resolver
+	// Request is the request message. With it, the field paths of details
+	// are shown with the names that JSON has. It may be nil.
+	Request protoreflect.MessageDescriptor
+	// TokenForwarded is set where the caller's own token was sent to the
+	// backend, so that it is this token which was refused.
+	TokenForwarded bool
+}
+
+// Result returns what the client gets for err: a result with isError, or else
+// an error where the backend refused the caller's own token. Exactly one of
+// the two is not nil. A nil err or status counts as UNKNOWN.
+func Result(err *rpc.StatusError, o Options) (*protocol.Result, *protocol.Error) {
+	st := &statuspb.Status{Code: int32(code.Code_UNKNOWN), Message: "the call failed without a status"}
+	local := false
+	if err != nil && err.Status != nil {
+		st, local = err.Status, err.Local
+	}
+	if code.Code(st.GetCode()) == code.Code_UNAUTHENTICATED && o.TokenForwarded && !local {
+		return nil, &protocol.Error{
+			Code:      protocol.CodeInvalidRequest,
+			Message:   "the service refused the access token; get a new one and try again",
+			Challenge: challenge,
+		}
+	}
+	st = sanitised(st)
+	result := failure(text(st, o), statusJSON(st, o.Resolver))
+	if wire, err := (proto.MarshalOptions{Deterministic: true}).Marshal(st); err == nil {
+		result.Meta = json.RawMessage(`{"` + MetaKey + `":"` + base64.StdEncoding.EncodeToString(wire) + `"}`)
+	}
+	return result, nil
+}
+
+// Arguments returns the result for arguments that could not be read. It lists
+// all violations.
+func Arguments(err *transcode.ArgumentError) *protocol.Result {
+	var b builder
+	b.line("The arguments do not fit the tool's input schema, so nothing was called. Correct them and call again.")
+	for _, v := range err.Violations {
+		b.item(v.String())
+	}
+	if err.Truncated {
+		b.line("There may be more problems than these.")
+	}
+	return failure(b.String(), "")
+}
+
+// failure returns a result with isError whose content is the texts, without
+// those that are empty.
+func failure(texts ...string) *protocol.Result {
+	type block struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	var body struct {
+		Content []block `json:"content"`
+		IsError bool    `json:"isError"`
+	}
+	body.IsError = true
+	for _, t := range texts {
+		if t != "" {
+			body.Content = append(body.Content, block{"text", t})
+		}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil { // strings always encode
+		return &protocol.Result{Body: json.RawMessage(`{"content":[],"isError":true}`)}
+	}
+	return &protocol.Result{Body: bytes.TrimSpace(b.Bytes())}
+}
+
+// sanitised returns the status as a client may see it. It does not change st.
+func sanitised(st *statuspb.Status) *statuspb.Status {
+	message := st.GetMessage()
+	switch code.Code(st.GetCode()) {
+	case code.Code_UNKNOWN, code.Code_INTERNAL, code.Code_DATA_LOSS:
+		message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")
+		message = clip(strings.TrimSpace(message), MaxInternalMessage)
+	}
+	debug := (&errdetails.DebugInfo{}).ProtoReflect().Descriptor().FullName()
+	stripped := false
+	for _, d := range st.GetDetails() {
+		stripped = stripped || d.MessageName() == debug
+	}
+	valid := strings.ToValidUTF8(message, "\uFFFD")
+	if !stripped && valid == st.GetMessage() {
+		return st
+	}
+	out := proto.CloneOf(st)
+	out.Message = valid
+	out.Details = nil
+	for _, d := range st.GetDetails() {
+		if d.MessageName() != debug {
+			out.Details = append(out.Details, d)
+		}
+	}
+	return out
+}
+
+// statusJSON returns the status as ProtoJSON, or "" if it is too large or
+// cannot be had.
+func statusJSON(st *statuspb.Status, resolver transcode.Resolver) string {
+	wire, err := proto.Marshal(st)
+	if err != nil || len(wire) > MaxJSON {
+		return ""
+	}
+	codec, err := transcode.New(st.ProtoReflect().Descriptor(), details{resolver}, transcode.Options{})
+	if err != nil {
+		return ""
+	}
+	out, _, err := codec.AppendJSON(nil, wire)
+	if err != nil || len(out) > MaxJSON {
+		return ""
+	}
+	return string(out)
+}
+
+// details resolves the types of details: those of the backend, then those
+// that are linked in.
+type details struct{ backend transcode.Resolver }
+
+var _ transcode.Resolver = details{}
+
+func (d details) FindMessageByName(name protoreflect.FullName) (protoreflect.MessageType, error) {
+	if d.backend != nil {
+		if typ, err := d.backend.FindMessageByName(name); err == nil {
+			return typ, nil
+		}
+	}
+	return protoregistry.GlobalTypes.FindMessageByName(name)
+}
+
+func (d details) FindMessageByURL(url string) (protoreflect.MessageType, error) {
+	if d.backend != nil {
+		if typ, err := d.backend.FindMessageByURL(url); err == nil {
+			return typ, nil
+		}
+	}
+	return protoregistry.GlobalTypes.FindMessageByURL(url)
+}
+
+func (d details) FindExtensionByName(name protoreflect.FullName) (protoreflect.ExtensionType, error) {
+	if d.backend != nil {
+		if typ, err := d.backend.FindExtensionByName(name); err == nil {
+			return typ, nil
+		}
+	}
+	return protoregistry.GlobalTypes.FindExtensionByName(name)
+}
+
+func (d details) FindExtensionByNumber(message protoreflect.FullName, number protoreflect.FieldNumber) (protoreflect.ExtensionType, error) {
+	if d.backend != nil {
+		if typ, err := d.backend.FindExtensionByNumber(message, number); err == nil {
+			return typ, nil
+		}
+	}
+	return protoregistry.GlobalTypes.FindExtensionByNumber(message, number)
+}
+
+// clip cuts s to at most n bytes, at the beginning of a character, and marks
+// the cut.
+func clip(s string, n int) string {
+	const mark = "..."
+	if len(s) <= n {
+		return s
+	}
+	n -= len(mark)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + mark
+}
