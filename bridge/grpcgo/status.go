@@ -50,7 +50,7 @@ func (c *Caller) status(ctx context.Context, call *rpc.Call, err error, seen *ob
 		return c.peer.ResponseTooLarge(c.maxReceive, err)
 	}
 	ctxErr := c.peer.Context(ctx)
-	if ctxErr != nil && (!seen.trailer.Load() || codes.Code(ctxErr.Code()) == st.Code() && len(st.Proto().GetDetails()) == 0) {
+	if ctxErr != nil && (!seen.trailer.Load() || codes.Code(ctxErr.Code()) == st.Code() && len(st.Proto().GetDetails()) == 0) { //nolint:gosec // status codes fit both types
 		return ctxErr
 	}
 	if seen.trailer.Load() {
@@ -67,9 +67,9 @@ func (c *Caller) localStatus(st *status.Status, err error) error {
 	case has("the client connection is closing"):
 		return fault.New(code.Code_UNAVAILABLE, err, "the caller of %s is closed", c.peer.Name)
 	case has("unexpected HTTP status code"), has("unexpected content-type"):
-		return fault.New(code.Code(st.Code()), err, "%s does not look like a gRPC server: %s", c.peer.Name, text)
+		return fault.New(code.Code(st.Code()), err, "%s does not look like a gRPC server: %s", c.peer.Name, text) //nolint:gosec // status codes fit both types
 	case st.Code() != codes.Unavailable:
-		return fault.New(code.Code(st.Code()), err, "call to %s failed: %s", c.peer.Name, text)
+		return fault.New(code.Code(st.Code()), err, "call to %s failed: %s", c.peer.Name, text) //nolint:gosec // status codes fit both types
 	case has("error reading from server"), has("closing transport due to"), has("transport is closing"), has("keepalive ping failed"):
 		return c.peer.Lost(textError{text, err})
 	default:

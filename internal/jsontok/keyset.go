@@ -49,7 +49,7 @@ func (k *keySet) addHashed(key []byte) bool {
 
 // find returns the slot that holds key, or the free one that it goes into.
 func (k *keySet) find(key []byte) (slot uint64, found bool) {
-	mask := uint64(len(k.table) - 1)
+	mask := uint64(len(k.table) - 1) //nolint:gosec // a length is not negative
 	for slot = maphash.Bytes(k.seed, key) & mask; k.table[slot] != nil; slot = (slot + 1) & mask {
 		if bytes.Equal(k.table[slot], key) {
 			return slot, true

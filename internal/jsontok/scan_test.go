@@ -132,9 +132,8 @@ func TestValidPositions(t *testing.T) {
 		}
 		for _, tail := range []string{"\x00", "\x1f", "\n", "\xff", "\x80", `"`} {
 			in := `"` + pad + tail + pad + `"`
-			var syntax *jsontok.SyntaxError
 			err := jsontok.Valid([]byte(in), jsontok.Limits{})
-			if !errors.As(err, &syntax) {
+			if syntax, ok := errors.AsType[*jsontok.SyntaxError](err); !ok {
 				t.Errorf("Valid(%q) = %v, want a SyntaxError", in, err)
 			} else if want := int64(n + 1); tail != `"` && syntax.Offset != want {
 				t.Errorf("Valid(%q) points at byte %d, want %d", in, syntax.Offset, want)

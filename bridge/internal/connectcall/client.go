@@ -132,7 +132,7 @@ func (b *body) peek() {
 func (b *body) Read(p []byte) (int, error) {
 	if b.peeked != nil {
 		n, err := b.peeked.Read(p)
-		if n > 0 || err != io.EOF { //nolint:errorlint // readers return io.EOF itself
+		if n > 0 || err != io.EOF {
 			return n, err
 		}
 		b.peeked = nil

@@ -168,7 +168,7 @@ func TestInProcessEnds(t *testing.T) {
 					t.Errorf("%s ended without an error", wait)
 				}
 				_ = in.Close()
-				if _, err := response.Body.Read(make([]byte, 1)); err == nil || err == io.EOF { //nolint:errorlint // io.EOF is not wrapped
+				if _, err := response.Body.Read(make([]byte, 1)); err == nil || err == io.EOF {
 					t.Errorf("reading the response ended with %v", err)
 				}
 				_ = response.Body.Close()
@@ -186,7 +186,11 @@ func TestInProcessClosed(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := in.RoundTrip(post(t, t.Context(), http.NoBody)); err == nil || !strings.Contains(err.Error(), "the in-process transport is closed") {
+	response, err := in.RoundTrip(post(t, t.Context(), http.NoBody))
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "the in-process transport is closed") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -59,7 +59,7 @@ func (c *Caller) status(ctx context.Context, err error, x *exchange) error {
 
 // localStatus words a failure that no status of the peer explains.
 func (c *Caller) localStatus(failure *connect.Error, x *exchange) error {
-	grpcCode := code.Code(failure.Code())
+	grpcCode := code.Code(failure.Code()) //nolint:gosec // status codes fit both types
 	switch {
 	case x.err != nil && isReset(x.err):
 		return fault.New(grpcCode, x.err, "%s reset the call: %v", c.peer.Name, x.err)

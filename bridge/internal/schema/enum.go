@@ -121,7 +121,7 @@ func (b *builder) newEnum(ed protoreflect.EnumDescriptor, hideZero bool) *enumVa
 // keywords returns the members of the schema and what its description has to
 // say on the names.
 func (e *enumValue) keywords(mode mode) (keywords, text string) {
-	list := e.names != nil && !(e.long && mode.sampleEnums)
+	list := e.names != nil && (!e.long || !mode.sampleEnums)
 	switch {
 	case e.open:
 		keywords = `"type":["string","integer"]`

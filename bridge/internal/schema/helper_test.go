@@ -13,10 +13,9 @@ import (
 
 	"github.com/bufbuild/protocompile"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-
-	_ "google.golang.org/genproto/googleapis/api/annotations"
 )
 
 // compile compiles .proto files by name to text, with comments.

@@ -19,14 +19,14 @@ func TestErrors(t *testing.T) {
 		t.Errorf("nil: %v", err)
 	}
 	file := &descriptorpb.FileDescriptorProto{
-		Name: proto.String("x.proto"), Dependency: []string{"absent.proto"}, Syntax: proto.String("proto3"),
+		Name: new("x.proto"), Dependency: []string{"absent.proto"}, Syntax: new("proto3"),
 		MessageType: []*descriptorpb.DescriptorProto{{
-			Name: proto.String("X"),
+			Name: new("X"),
 			Field: []*descriptorpb.FieldDescriptorProto{
-				{Name: proto.String("m"), Number: proto.Int32(1), Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(),
-					Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(), TypeName: proto.String(".absent.M")},
-				{Name: proto.String("e"), Number: proto.Int32(2), Type: descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(),
-					Label: descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum(), TypeName: proto.String(".absent.E")},
+				{Name: new("m"), Number: proto.Int32(1), Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(),
+					Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(), TypeName: new(".absent.M")},
+				{Name: new("e"), Number: proto.Int32(2), Type: descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(),
+					Label: descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum(), TypeName: new(".absent.E")},
 			},
 		}},
 	}

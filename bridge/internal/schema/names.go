@@ -146,7 +146,7 @@ func (c *candidate) last(n int) string {
 // clean replaces what neither a tool's name nor a dotted name may have.
 func clean(name string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '.' || r < 0x80 && (isAlphanumeric(byte(r)) || r == '_') {
+		if r == '.' || r < 0x80 && (isAlphanumeric(byte(r)) || r == '_') { //nolint:gosec // the rune is ASCII
 			return r
 		}
 		return '_'

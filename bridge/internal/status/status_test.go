@@ -94,14 +94,14 @@ func TestResult(t *testing.T) {
 	violations := &validate.Violations{Violations: []*validate.Violation{
 		{
 			Field: &validate.FieldPath{Elements: []*validate.FieldPathElement{
-				{FieldNumber: proto.Int32(4), FieldName: proto.String("message_type"), Subscript: &validate.FieldPathElement_Index{Index: 2}},
-				{FieldNumber: proto.Int32(8), FieldName: proto.String("oneof_decl"), Subscript: &validate.FieldPathElement_StringKey{StringKey: "a b"}},
-				{FieldNumber: proto.Int32(99), FieldName: proto.String("not_known")},
+				{FieldNumber: proto.Int32(4), FieldName: new("message_type"), Subscript: &validate.FieldPathElement_Index{Index: 2}},
+				{FieldNumber: proto.Int32(8), FieldName: new("oneof_decl"), Subscript: &validate.FieldPathElement_StringKey{StringKey: "a b"}},
+				{FieldNumber: proto.Int32(99), FieldName: new("not_known")},
 			}},
-			Message: proto.String("must be set"), RuleId: proto.String("required"),
+			Message: new("must be set"), RuleId: new("required"),
 		},
-		{Message: proto.String("start must be before end"), RuleId: proto.String("range.order")},
-		{Field: &validate.FieldPath{Elements: []*validate.FieldPathElement{{FieldNumber: proto.Int32(1), FieldName: proto.String("name")}}}, ForKey: proto.Bool(true)},
+		{Message: new("start must be before end"), RuleId: new("range.order")},
+		{Field: &validate.FieldPath{Elements: []*validate.FieldPathElement{{FieldNumber: proto.Int32(1), FieldName: new("name")}}}, ForKey: new(true)},
 	}}
 	tests := []struct {
 		name string

@@ -18,7 +18,7 @@ const (
 func setTime(m protoreflect.Message, seconds, nanos int64) {
 	fields := m.Descriptor().Fields()
 	m.Set(fields.ByNumber(1), protoreflect.ValueOfInt64(seconds))
-	m.Set(fields.ByNumber(2), protoreflect.ValueOfInt32(int32(nanos)))
+	m.Set(fields.ByNumber(2), protoreflect.ValueOfInt32(int32(nanos))) //nolint:gosec // nanoseconds are below a billion
 }
 
 func (r *reader) timestamp(c *cursor, m protoreflect.Message) {

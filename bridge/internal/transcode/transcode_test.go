@@ -218,7 +218,7 @@ func TestAppendWireErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			codec := k.codec(t, "kitchen.v1."+protoreflect.FullName(tt.root), transcode.Options{})
+			codec := k.codec(t, "kitchen.v1."+tt.root, transcode.Options{})
 			out, err := codec.AppendWire([]byte("x"), []byte(tt.in))
 			if _, ok := errors.AsType[*transcode.ArgumentError](err); !ok {
 				t.Fatalf("error %v, want an ArgumentError", err)
@@ -404,11 +404,11 @@ func TestWrapped(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	file := &descriptorpb.FileDescriptorProto{
-		Name: proto.String("x.proto"), Package: proto.String("x"), Dependency: []string{"missing.proto"},
+		Name: new("x.proto"), Package: new("x"), Dependency: []string{"missing.proto"},
 		MessageType: []*descriptorpb.DescriptorProto{
-			{Name: proto.String("A"), Field: []*descriptorpb.FieldDescriptorProto{
-				{Name: proto.String("gone"), Number: proto.Int32(1), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(), Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), TypeName: proto.String(".y.Gone")},
-				{Name: proto.String("kind"), Number: proto.Int32(3), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(), Type: descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(), TypeName: proto.String(".y.Kind")},
+			{Name: new("A"), Field: []*descriptorpb.FieldDescriptorProto{
+				{Name: new("gone"), Number: proto.Int32(1), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(), Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), TypeName: new(".y.Gone")},
+				{Name: new("kind"), Number: proto.Int32(3), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(), Type: descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(), TypeName: new(".y.Kind")},
 			}},
 		},
 	}
@@ -422,8 +422,8 @@ func TestNewRefuses(t *testing.T) {
 		t.Errorf("error\n%v\nwant\n%s", err, want)
 	}
 	fake, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
-		Name: proto.String("fake.proto"), Package: proto.String("google.protobuf"),
-		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("Timestamp")}},
+		Name: new("fake.proto"), Package: new("google.protobuf"),
+		MessageType: []*descriptorpb.DescriptorProto{{Name: new("Timestamp")}},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
