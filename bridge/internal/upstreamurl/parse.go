@@ -3,6 +3,7 @@ package upstreamurl
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -163,6 +164,11 @@ func checkHost(host string) error {
 	for _, r := range host {
 		if r <= ' ' || r == 0x7f || strings.ContainsRune(`/\?#@"<>[]^{|}`, r) {
 			return fmt.Errorf("the host %q holds %q", host, r)
+		}
+	}
+	if strings.Contains(host, ":") {
+		if _, err := netip.ParseAddr(host); err != nil {
+			return fmt.Errorf("the host %q is neither a name nor an IP address; an IPv6 address stands in brackets", host)
 		}
 	}
 	return nil
