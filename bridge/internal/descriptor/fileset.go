@@ -1,0 +1,154 @@
+package descriptor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// maxSetBytes bounds a descriptor set file, and what reflection may send.
+const maxSetBytes = 256 << 20
+
+// DescriptorSet returns a Source that reads a file with a serialised
+// google.protobuf.FileDescriptorSet.
+func DescriptorSet(path string) Source {
+	return SourceFunc(func(context.Context) (*Set, error) {
+		set, err := readSet(path)
+		if err != nil {
+			return nil, fmt.Errorf("descriptor set %s: %w", path, err)
+		}
+		s, err := load(set)
+		if err != nil {
+			return nil, fmt.Errorf("descriptor set %s: %w", path, err)
+		}
+		return s, nil
+	})
+}
+
+func readSet(path string) (*descriptorpb.FileDescriptorSet, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	if info.Size() > maxSetBytes {
+		return nil, fmt.Errorf("it has %d bytes, and at most %d are read", info.Size(), maxSetBytes)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	set := &descriptorpb.FileDescriptorSet{}
+	const howTo = "make one with `buf build -o api.binpb` or `protoc --include_imports --descriptor_set_out=api.binpb`"
+	if err := proto.Unmarshal(data, set); err != nil {
+		trimmed := bytes.TrimSpace(data)
+		switch {
+		case bytes.HasPrefix(trimmed, []byte("{")):
+			return nil, errors.New("this is JSON, and a binary FileDescriptorSet is wanted; " + howTo)
+		case bytes.HasPrefix(trimmed, []byte("syntax")), bytes.HasPrefix(trimmed, []byte("//")), bytes.HasPrefix(trimmed, []byte("edition")):
+			return nil, errors.New("this is .proto source; pass it as --proto")
+		case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
+			return nil, errors.New("this is compressed by gzip; decompress it first")
+		}
+		return nil, errors.New("this is no binary FileDescriptorSet; " + howTo)
+	}
+	if len(set.GetFile()) == 0 {
+		return nil, errors.New("it holds no files; " + howTo)
+	}
+	return set, nil
+}
+
+// FromFileDescriptorSet returns a Source of a FileDescriptorSet in memory,
+// which must not be changed any more.
+func FromFileDescriptorSet(set *descriptorpb.FileDescriptorSet) Source {
+	return SourceFunc(func(context.Context) (*Set, error) {
+		s, err := load(set)
+		if err != nil {
+			return nil, fmt.Errorf("descriptor set: %w", err)
+		}
+		return s, nil
+	})
+}
+
+func load(set *descriptorpb.FileDescriptorSet) (*Set, error) {
+	files, err := link(set.GetFile())
+	if err != nil {
+		if _, ok := errors.AsType[*MissingImportError](err); ok {
+			err = fmt.Errorf("%w; include all imports: `buf build` does, and protoc with --include_imports", err)
+		}
+		return nil, err
+	}
+	var names []string
+	for _, fd := range set.GetFile() {
+		for _, service := range fd.GetService() {
+			names = append(names, strings.TrimPrefix(fd.GetPackage()+"."+service.GetName(), "."))
+		}
+	}
+	if names == nil {
+		return nil, errors.New("it defines no service")
+	}
+	return newSet(files, names, nil)
+}
+
+// Linked returns a Source of services whose generated code is linked into the
+// program.
+func Linked(services ...string) Source {
+	return SourceFunc(func(context.Context) (*Set, error) {
+		if len(services) == 0 {
+			return nil, errors.New("no service is named")
+		}
+		var (
+			errs []error
+			all  = make(map[string]protoreflect.FileDescriptor)
+		)
+		for _, name := range services {
+			d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
+			if err != nil {
+				errs = append(errs, fmt.Errorf("no service %s is linked into this program%s; import its generated package", name, nearest(name)))
+				continue
+			}
+			if _, ok := d.(protoreflect.ServiceDescriptor); !ok {
+				errs = append(errs, fmt.Errorf("%s is no service", name))
+				continue
+			}
+			reach(all, d.ParentFile())
+		}
+		if err := errors.Join(errs...); err != nil {
+			return nil, err
+		}
+		files := &protoregistry.Files{}
+		for _, fd := range all {
+			if err := files.RegisterFile(fd); err != nil {
+				return nil, err
+			}
+		}
+		return newSet(files, slices.Clone(services), nil)
+	})
+}
+
+// nearest names the linked-in services with the same last segment.
+func nearest(name string) string {
+	var found []string
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	protoregistry.GlobalFiles.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
+		for i := range fd.Services().Len() {
+			if s := fd.Services().Get(i); strings.EqualFold(string(s.Name()), last) {
+				found = append(found, string(s.FullName()))
+			}
+		}
+		return true
+	})
+	if found == nil {
+		return ""
+	}
+	slices.Sort(found)
+	return " (there is " + strings.Join(found, ", ") + ")"
+}

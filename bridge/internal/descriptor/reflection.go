@@ -1,0 +1,318 @@
+package descriptor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+)
+
+// maxRounds bounds how often a server is asked for further imports.
+const maxRounds = 1000
+
+// The fields of grpc.reflection.v1.ServerReflectionRequest and
+// ServerReflectionResponse that are used. v1alpha has the same. They are
+// encoded here because the generated package would link grpc-go into every
+// program that uses this one.
+const (
+	requestFileByName   = 3
+	requestFileBySymbol = 4
+	requestListServices = 7
+
+	responseFiles    = 4 // FileDescriptorResponse{file_descriptor_proto = 1}
+	responseServices = 6 // ListServiceResponse{service = 1 {name = 1}}
+	responseError    = 7 // ErrorResponse{error_code = 1, error_message = 2}
+)
+
+// NoReflectionError says that a backend does not offer server reflection.
+type NoReflectionError struct{ Cause error }
+
+// Error says what to do instead.
+func (e *NoReflectionError) Error() string {
+	return "the backend offers no server reflection: give its descriptors by --descriptors FILE (made by `buf build -o FILE` or `protoc --include_imports --descriptor_set_out=FILE`) or its sources by --proto DIR"
+}
+
+// Unwrap returns what the backend answered.
+func (e *NoReflectionError) Unwrap() error { return e.Cause }
+
+// Reflection returns a Source that asks a backend by server reflection, v1 or
+// else v1alpha. Each Load asks for each file once. A service whose files
+// cannot be had is left out with a warning.
+func Reflection(caller rpc.Caller) Source {
+	return SourceFunc(func(ctx context.Context) (*Set, error) {
+		r := &reflector{caller: caller, protos: make(map[string]*descriptorpb.FileDescriptorProto)}
+		var err error
+		for _, r.version = range []string{"v1", "v1alpha"} {
+			var set *Set
+			if set, err = r.load(ctx); err == nil {
+				return set, nil
+			}
+			if e, ok := errors.AsType[*rpc.StatusError](err); !ok || e.Code() != code.Code_UNIMPLEMENTED {
+				return nil, fmt.Errorf("server reflection: %w", err)
+			}
+		}
+		return nil, &NoReflectionError{Cause: err}
+	})
+}
+
+type reflector struct {
+	caller   rpc.Caller
+	version  string
+	protos   map[string]*descriptorpb.FileDescriptorProto
+	size     int
+	warnings []string
+}
+
+func (r *reflector) load(ctx context.Context) (*Set, error) {
+	names, err := r.services(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err = r.filesOf(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.imports(ctx); err != nil {
+		return nil, err
+	}
+	files, err := link(slices.Collect(maps.Values(r.protos)))
+	if err != nil {
+		// One service that cannot be linked must not cost all the others.
+		return r.piecemeal(names, err)
+	}
+	return newSet(files, names, r.warnings)
+}
+
+// services asks for the names of the services.
+func (r *reflector) services(ctx context.Context) ([]string, error) {
+	var names []string
+	err := r.ask(ctx, []request{{requestListServices, "*"}}, func(_ request, field protowire.Number, value []byte) error {
+		if field == responseError {
+			return fmt.Errorf("the backend lists no services: %s", errorMessage(value))
+		}
+		if field != responseServices {
+			return nil
+		}
+		return eachField(value, func(n protowire.Number, service []byte) error {
+			if n != 1 {
+				return nil
+			}
+			return eachField(service, func(n protowire.Number, name []byte) error {
+				if n == 1 && !IsInfrastructure(string(name)) {
+					names = append(names, string(name))
+				}
+				return nil
+			})
+		})
+	})
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+// filesOf asks for the files that define the services, and returns those
+// services for which there are some.
+func (r *reflector) filesOf(ctx context.Context, names []string) ([]string, error) {
+	requests := make([]request, len(names))
+	for i, name := range names {
+		requests[i] = request{requestFileBySymbol, name}
+	}
+	var have []string
+	err := r.ask(ctx, requests, func(q request, field protowire.Number, value []byte) error {
+		switch field {
+		case responseFiles:
+			have = append(have, q.value)
+			return r.addFiles(value)
+		case responseError:
+			r.warnings = append(r.warnings, fmt.Sprintf("%s is left out: the backend does not describe it: %s", q.value, errorMessage(value)))
+		}
+		return nil
+	})
+	return have, err
+}
+
+// imports asks for files that others import until none is missing, or the
+// backend has no more.
+func (r *reflector) imports(ctx context.Context) error {
+	asked := make(map[string]bool)
+	for range maxRounds {
+		var requests []request
+		for _, name := range sortedNames(r.protos) {
+			for _, dep := range r.protos[name].GetDependency() {
+				if _, ok := r.protos[dep]; ok || asked[dep] {
+					continue
+				}
+				if _, err := protoregistry.GlobalFiles.FindFileByPath(dep); err == nil && strings.HasPrefix(dep, "google/protobuf/") {
+					continue // the well-known types are the same everywhere
+				}
+				asked[dep] = true
+				requests = append(requests, request{requestFileByName, dep})
+			}
+		}
+		if requests == nil {
+			return nil
+		}
+		err := r.ask(ctx, requests, func(_ request, field protowire.Number, value []byte) error {
+			if field == responseFiles {
+				return r.addFiles(value)
+			}
+			return nil // relinking may find the file under another name
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the backend names further imports after %d rounds", maxRounds)
+}
+
+// piecemeal links every service with no more than its own files.
+func (r *reflector) piecemeal(names []string, cause error) (*Set, error) {
+	protos := make(map[string]*descriptorpb.FileDescriptorProto)
+	var good []string
+	for _, name := range names {
+		own := make(map[string]*descriptorpb.FileDescriptorProto)
+		r.closure(own, r.fileOf(name))
+		if _, err := link(slices.Collect(maps.Values(own))); err != nil {
+			r.warnings = append(r.warnings, fmt.Sprintf("%s is left out: %v", name, err))
+			continue
+		}
+		maps.Copy(protos, own)
+		good = append(good, name)
+	}
+	if len(good) == 0 {
+		return nil, cause
+	}
+	files, err := link(slices.Collect(maps.Values(protos)))
+	if err != nil {
+		return nil, err
+	}
+	return newSet(files, good, r.warnings)
+}
+
+// fileOf returns the name of the file that defines a service.
+func (r *reflector) fileOf(service string) string {
+	for name, fd := range r.protos {
+		for _, s := range fd.GetService() {
+			if strings.TrimPrefix(fd.GetPackage()+"."+s.GetName(), ".") == service {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func (r *reflector) closure(into map[string]*descriptorpb.FileDescriptorProto, name string) {
+	fd, ok := r.protos[name]
+	if _, done := into[name]; done || !ok {
+		return
+	}
+	into[name] = fd
+	for _, dep := range fd.GetDependency() {
+		r.closure(into, dep)
+	}
+}
+
+func (r *reflector) addFiles(response []byte) error {
+	return eachField(response, func(n protowire.Number, value []byte) error {
+		if n != 1 {
+			return nil
+		}
+		if r.size += len(value); r.size > maxSetBytes {
+			return fmt.Errorf("the descriptors have more than %d bytes", maxSetBytes)
+		}
+		fd := &descriptorpb.FileDescriptorProto{}
+		if err := proto.Unmarshal(value, fd); err != nil {
+			return fmt.Errorf("the backend sent a file descriptor that cannot be read: %w", err)
+		}
+		if _, ok := r.protos[fd.GetName()]; !ok {
+			r.protos[fd.GetName()] = fd
+		}
+		if len(r.protos) > maxFiles {
+			return fmt.Errorf("the descriptors have more than %d files", maxFiles)
+		}
+		return nil
+	})
+}
+
+type request struct {
+	field protowire.Number
+	value string
+}
+
+// ask sends requests on one stream and hands every response's payload to
+// receive, with the request that it answers.
+func (r *reflector) ask(ctx context.Context, requests []request, receive func(request, protowire.Number, []byte) error) error {
+	if len(requests) == 0 {
+		return nil
+	}
+	call := &rpc.Call{
+		Procedure: "/grpc.reflection." + r.version + ".ServerReflection/ServerReflectionInfo",
+		Kind:      rpc.BidiStream,
+	}
+	for _, q := range requests {
+		b := protowire.AppendTag(nil, q.field, protowire.BytesType)
+		call.Requests = append(call.Requests, protowire.AppendString(b, q.value))
+	}
+	answered := 0
+	_, err := r.caller.Call(ctx, call, func(message []byte) error {
+		if answered >= len(requests) {
+			return errors.New("the backend sent more responses than it was asked for")
+		}
+		q := requests[answered]
+		answered++
+		return eachField(message, func(n protowire.Number, value []byte) error { return receive(q, n, value) })
+	})
+	if err == nil && answered < len(requests) {
+		err = fmt.Errorf("the backend answered %d of %d requests", answered, len(requests))
+	}
+	return err
+}
+
+// eachField visits the length-delimited fields of a message.
+func eachField(b []byte, visit func(protowire.Number, []byte) error) error {
+	for len(b) > 0 {
+		n, typ, size := protowire.ConsumeTag(b)
+		if size < 0 {
+			return fmt.Errorf("the backend sent a malformed response: %w", protowire.ParseError(size))
+		}
+		b = b[size:]
+		if typ != protowire.BytesType {
+			if size = protowire.ConsumeFieldValue(n, typ, b); size < 0 {
+				return fmt.Errorf("the backend sent a malformed response: %w", protowire.ParseError(size))
+			}
+			b = b[size:]
+			continue
+		}
+		value, size := protowire.ConsumeBytes(b)
+		if size < 0 {
+			return fmt.Errorf("the backend sent a malformed response: %w", protowire.ParseError(size))
+		}
+		b = b[size:]
+		if err := visit(n, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errorMessage returns the text of an ErrorResponse.
+func errorMessage(response []byte) string {
+	message := "no reason given"
+	// What cannot be read has no text.
+	_ = eachField(response, func(n protowire.Number, value []byte) error {
+		if n == 2 {
+			message = string(value)
+		}
+		return nil
+	})
+	return message
+}

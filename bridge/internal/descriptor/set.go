@@ -1,0 +1,199 @@
+// Package descriptor finds the protobuf descriptors of a backend's services:
+// by server reflection, in a descriptor set, in .proto sources, or among what
+// is linked into the program.
+package descriptor
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// A Source is somewhere that descriptors come from. Load may be called again
+// to see whether they have changed; it is used concurrently.
+type Source interface {
+	Load(ctx context.Context) (*Set, error)
+}
+
+// SourceFunc adapts a function to [Source].
+type SourceFunc func(ctx context.Context) (*Set, error)
+
+// Load calls f.
+func (f SourceFunc) Load(ctx context.Context) (*Set, error) { return f(ctx) }
+
+// Set is an immutable snapshot of a source's services and of all files that
+// they need.
+type Set struct {
+	files    *protoregistry.Files
+	types    *dynamicpb.Types
+	services []protoreflect.ServiceDescriptor
+	version  string
+	warnings []string
+}
+
+// newSet returns the Set of the named services, or of all services in files
+// where names is nil. Health and reflection services are left out.
+func newSet(files *protoregistry.Files, names []string, warnings []string) (*Set, error) {
+	s := &Set{files: files, types: dynamicpb.NewTypes(files), warnings: warnings}
+	if names == nil {
+		files.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
+			for i := range fd.Services().Len() {
+				names = append(names, string(fd.Services().Get(i).FullName()))
+			}
+			return true
+		})
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if IsInfrastructure(name) {
+			continue
+		}
+		d, err := files.FindDescriptorByName(protoreflect.FullName(name))
+		if err != nil {
+			return nil, fmt.Errorf("there is no service %s in the descriptors", name)
+		}
+		service, ok := d.(protoreflect.ServiceDescriptor)
+		if !ok {
+			return nil, fmt.Errorf("%s is no service", name)
+		}
+		s.services = append(s.services, service)
+	}
+	version, err := s.digest()
+	if err != nil {
+		return nil, err
+	}
+	s.version = version
+	return s, nil
+}
+
+// digest is a hash over the services' names and the files they need.
+func (s *Set) digest() (string, error) {
+	files := make(map[string]protoreflect.FileDescriptor)
+	h := sha256.New()
+	for _, service := range s.services {
+		fmt.Fprintln(h, service.FullName())
+		reach(files, service.ParentFile())
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(protodesc.ToFileDescriptorProto(files[path]))
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
+		}
+		fmt.Fprintln(h, path, len(b))
+		h.Write(b) // never fails
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+func reach(into map[string]protoreflect.FileDescriptor, fd protoreflect.FileDescriptor) {
+	if _, ok := into[fd.Path()]; ok || fd.IsPlaceholder() {
+		return
+	}
+	into[fd.Path()] = fd
+	for i := range fd.Imports().Len() {
+		reach(into, fd.Imports().Get(i).FileDescriptor)
+	}
+}
+
+// Services returns the services, sorted by name.
+func (s *Set) Services() []protoreflect.ServiceDescriptor { return s.services }
+
+// Types resolves messages and extensions of the set's files, for Any.
+func (s *Set) Types() *dynamicpb.Types { return s.types }
+
+// Version changes whenever a service, or a file that one needs, does.
+func (s *Set) Version() string { return s.version }
+
+// Warnings says which services could not be had, and why.
+func (s *Set) Warnings() []string { return s.warnings }
+
+// Select returns the services that match at least one of the globs, all of
+// them where there are none. In a glob, * stands for any characters and ? for
+// one; it is compared with the full name and with its last segment. A glob
+// that matches nothing is an error.
+func (s *Set) Select(globs []string) ([]protoreflect.ServiceDescriptor, error) {
+	if len(globs) == 0 {
+		if len(s.services) == 0 {
+			return nil, fmt.Errorf("the descriptors define no service, besides health and reflection%s", s.because())
+		}
+		return s.services, nil
+	}
+	var (
+		chosen    []protoreflect.ServiceDescriptor
+		unmatched []string
+	)
+	for _, glob := range globs {
+		found := false
+		for _, service := range s.services {
+			if match(glob, string(service.FullName())) || match(glob, string(service.Name())) {
+				found = true
+				if !slices.Contains(chosen, service) {
+					chosen = append(chosen, service)
+				}
+			}
+		}
+		if !found {
+			unmatched = append(unmatched, fmt.Sprintf("%q", glob))
+		}
+	}
+	if unmatched != nil {
+		names := make([]string, len(s.services))
+		for i, service := range s.services {
+			names[i] = string(service.FullName())
+		}
+		return nil, fmt.Errorf("no service matches %s; there are: %s%s", strings.Join(unmatched, ", "), strings.Join(names, ", "), s.because())
+	}
+	slices.SortFunc(chosen, func(a, b protoreflect.ServiceDescriptor) int { return cmp.Compare(a.FullName(), b.FullName()) })
+	return chosen, nil
+}
+
+func (s *Set) because() string {
+	if len(s.warnings) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(s.warnings, "; ") + ")"
+}
+
+// match reports whether glob matches all of s. It takes time proportional to
+// the product of their lengths at most.
+func match(glob, s string) bool {
+	var star, mark = -1, 0
+	i, j := 0, 0
+	for i < len(s) {
+		switch {
+		case j < len(glob) && glob[j] == '*':
+			star, mark = j, i
+			j++
+		case j < len(glob) && (glob[j] == '?' || glob[j] == s[i]):
+			i++
+			j++
+		case star >= 0:
+			mark++
+			i, j = mark, star+1
+		default:
+			return false
+		}
+	}
+	return strings.Trim(glob[j:], "*") == ""
+}
+
+// IsInfrastructure reports whether a service is one of those that every
+// backend has and that no model should call: health and reflection.
+func IsInfrastructure(name string) bool {
+	switch name {
+	case "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection":
+		return true
+	}
+	return false
+}
