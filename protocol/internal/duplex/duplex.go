@@ -1,0 +1,306 @@
+// Package duplex serves MCP on a channel that carries messages both ways and
+// nothing else: stdio, and HTTP+SSE. Both eras may use one channel: initialize
+// opens a legacy session on it, and a request with modern metadata is
+// answered by itself.
+package duplex
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/answer"
+	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
+	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
+)
+
+// Limits of one channel.
+const (
+	// MaxInFlight is how many requests may be without response at a time.
+	MaxInFlight = 1024
+	// MaxBatch is how many messages a batch may hold.
+	MaxBatch = 128
+)
+
+// Conn is one channel. Receive is called by one goroutine at a time.
+type Conn struct {
+	handler protocol.Handler
+	legacy  *legacy.Server
+	log     *slog.Logger
+
+	writeMu sync.Mutex
+	write   func(message []byte) error
+
+	calls jsonrpc.Calls
+	wg    sync.WaitGroup
+
+	streamsMu    sync.Mutex
+	streams      map[string]context.CancelFunc
+	streamsEnded bool
+
+	// Of Receive's goroutine only.
+	session *legacy.Session
+	rev     protocol.Revision
+}
+
+// New returns a Conn that answers with h and sends messages by write, one at a
+// time and without a newline in them as long as the Handler's JSON has none.
+func New(h protocol.Handler, l *legacy.Server, log *slog.Logger, write func([]byte) error) *Conn {
+	return &Conn{handler: h, legacy: l, log: log, write: write, rev: protocol.LatestLegacy}
+}
+
+// Close waits for the responses that are under way. End their contexts first
+// in order not to wait long.
+func (c *Conn) Close() {
+	if c.session != nil {
+		c.session.Close() // no post after this
+	}
+	c.wg.Wait()
+}
+
+// Oversized answers a message that was longer than limit bytes and therefore
+// not read.
+func (c *Conn) Oversized(limit int) {
+	c.sendError(nil, protocol.Errorf(protocol.CodeInvalidRequest, "the message is longer than %d bytes", limit))
+}
+
+// EndStreams ends the subscriptions of modern clients, which otherwise never
+// end, because nobody hears them any more.
+func (c *Conn) EndStreams() {
+	c.streamsMu.Lock()
+	defer c.streamsMu.Unlock()
+	c.streamsEnded = true
+	for _, cancel := range c.streams {
+		cancel()
+	}
+}
+
+// stream returns a context for a subscriptions/listen request that EndStreams
+// ends.
+func (c *Conn) stream(ctx context.Context, id json.RawMessage) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	c.streamsMu.Lock()
+	defer c.streamsMu.Unlock()
+	if c.streamsEnded {
+		cancel()
+	}
+	if c.streams == nil {
+		c.streams = make(map[string]context.CancelFunc)
+	}
+	c.streams[string(id)] = cancel
+	return ctx, func() {
+		c.streamsMu.Lock()
+		defer c.streamsMu.Unlock()
+		delete(c.streams, string(id))
+		cancel()
+	}
+}
+
+// Receive handles one message or batch. It returns once the message is read;
+// requests are answered by goroutines that Close waits for and that end with
+// ctx. The Conn keeps data.
+func (c *Conn) Receive(ctx context.Context, data []byte, caller *protocol.Caller) {
+	if !jsonrpc.IsBatch(data) {
+		c.receive(ctx, data, caller, c.send)
+		return
+	}
+	if c.session == nil || c.session.Revision >= protocol.Revision20250618 {
+		c.sendError(nil, protocol.Errorf(protocol.CodeInvalidRequest, "JSON-RPC batches exist only in sessions of revision 2025-03-26 and before"))
+		return
+	}
+	msgs, fault := jsonrpc.SplitBatch(data, MaxBatch)
+	if fault != nil {
+		c.sendError(nil, fault)
+		return
+	}
+	c.receiveBatch(ctx, msgs, caller)
+}
+
+// receiveBatch answers a batch with one array, once all its requests have
+// their responses.
+func (c *Conn) receiveBatch(ctx context.Context, msgs []json.RawMessage, caller *protocol.Caller) {
+	var (
+		mu    sync.Mutex
+		batch []byte
+		open  sync.WaitGroup
+	)
+	collect := func(_ context.Context, response []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		sep := byte(',')
+		if batch == nil {
+			sep = '['
+		}
+		batch = append(append(batch, sep), response...)
+	}
+	for _, m := range msgs {
+		open.Add(1)
+		c.receive(ctx, m, caller, collect, open.Done)
+	}
+	c.wg.Go(func() {
+		open.Wait()
+		if batch != nil {
+			c.send(ctx, append(batch, ']'))
+		}
+	})
+}
+
+// receive handles one message. Its response goes to reply; done are called
+// when there is nothing more to come.
+func (c *Conn) receive(ctx context.Context, data []byte, caller *protocol.Caller, reply func(context.Context, []byte), done ...func()) {
+	finish := func() {
+		for _, f := range done {
+			f()
+		}
+	}
+	m, fault := jsonrpc.Parse(data)
+	switch {
+	case fault != nil:
+		if m.HasID || m.Method == "" {
+			reply(ctx, jsonrpc.AppendError(nil, m.ID, fault, c.rev))
+		}
+	case m.Kind() == jsonrpc.KindNotification:
+		c.notified(m)
+	case m.Kind() == jsonrpc.KindResponse:
+		c.log.DebugContext(ctx, "a response to no request was ignored", "id", string(m.ID))
+	case c.calls.Len()+c.inSession() >= MaxInFlight:
+		reply(ctx, jsonrpc.AppendError(nil, m.ID, protocol.Errorf(protocol.CodeInternalError, "more than %d requests are under way; wait for their responses", MaxInFlight), c.rev))
+	case m.Method == protocol.MethodInitialize && len(done) == 0 && c.isLegacy(m):
+		c.initialize(ctx, m, caller)
+	default:
+		answer := c.route(ctx, m, caller)
+		c.wg.Go(func() {
+			defer finish()
+			if response := answer(); response != nil {
+				reply(ctx, response)
+			}
+		})
+		return
+	}
+	finish()
+}
+
+func (c *Conn) inSession() int {
+	if c.session == nil {
+		return 0
+	}
+	return c.session.Calls.Len()
+}
+
+func (c *Conn) notified(m *jsonrpc.Message) {
+	if m.Method == protocol.NotificationCancelled {
+		c.calls.Cancel(m.Params)
+	}
+	if c.session != nil {
+		c.session.Notified(m)
+	}
+}
+
+func (c *Conn) isLegacy(m *jsonrpc.Message) bool {
+	meta, fault := protocol.ReadMeta(m.Params)
+	return fault != nil || meta.Revision == ""
+}
+
+func (c *Conn) initialize(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller) {
+	if c.session != nil {
+		c.sendError(m.ID, protocol.Errorf(protocol.CodeInvalidRequest, "this connection is already initialized"))
+		return
+	}
+	session, res, fault := c.legacy.Open(ctx, m.Params, caller, c.post)
+	if fault != nil {
+		c.sendError(m.ID, fault)
+		return
+	}
+	c.session, c.rev = session, session.Revision
+	c.send(ctx, jsonrpc.AppendResult(nil, m.ID, res, session.Revision))
+}
+
+// route decides which era answers a request, and returns the function that
+// does. It has registered the request by then, so that a cancellation that
+// comes right behind it finds it. The function returns nil for a cancelled
+// request.
+func (c *Conn) route(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller) func() []byte {
+	meta, fault := protocol.ReadMeta(m.Params)
+	switch {
+	case fault != nil:
+		return refuse(m.ID, fault, c.rev)
+	case c.session != nil && (meta.Revision == "" || meta.Revision.Known() && !meta.Revision.Modern()):
+		return bodyOf(c.session.Begin(ctx, m, caller, protocol.NotifierFunc(c.notify)))
+	case meta.Revision == "" && m.Method == protocol.MethodPing:
+		// Legacy clients may ping before they initialize (2025-11-25
+		// basic/lifecycle, Initialization).
+		return bodyOf(c.legacy.Stateless(c.rev).Begin(ctx, m, caller, protocol.Discard))
+	case meta.Revision == "" && m.Method != protocol.MethodDiscover:
+		return refuse(m.ID, protocol.Errorf(protocol.CodeInvalidParams,
+			"this request carries no params._meta[%q] and there is no session: send initialize first (2025-11-25 and before) or the metadata (2026-07-28)", protocol.MetaProtocolVersion), c.rev)
+	}
+	return c.modern(ctx, m, meta, caller)
+}
+
+// refuse returns a function that answers with an error.
+func refuse(id json.RawMessage, fault *protocol.Error, rev protocol.Revision) func() []byte {
+	return func() []byte { return jsonrpc.AppendError(nil, id, fault, rev) }
+}
+
+func (c *Conn) modern(ctx context.Context, m *jsonrpc.Message, meta protocol.Meta, caller *protocol.Caller) func() []byte {
+	if fault := answer.CheckModern(&meta, m.Method); fault != nil {
+		return refuse(m.ID, fault, protocol.Revision20260728)
+	}
+	ctx, end, ok := c.calls.Begin(ctx, m.ID)
+	if !ok {
+		return refuse(m.ID, protocol.Errorf(protocol.CodeInvalidRequest, "a request with id %s is still under way", m.ID), meta.Revision)
+	}
+	return func() []byte {
+		defer end()
+		ctx := ctx
+		if m.Method == protocol.MethodListen {
+			var stop context.CancelFunc
+			ctx, stop = c.stream(ctx, m.ID)
+			defer stop()
+		}
+		res, fault := answer.Modern(ctx, c.log, c.handler, m.ID, &protocol.Request{
+			Method: m.Method, Params: m.Params, Meta: meta, Caller: caller,
+		}, answer.During(ctx, protocol.NotifierFunc(c.notify)))
+		if jsonrpc.Cancelled(ctx) || m.Method == protocol.MethodListen && ctx.Err() != nil {
+			return nil
+		}
+		return answer.Response(nil, m.ID, res, fault, meta.Revision)
+	}
+}
+
+func (c *Conn) notify(_ context.Context, n *protocol.Notification) error {
+	return c.deliver(jsonrpc.AppendNotification(nil, n))
+}
+
+func (c *Conn) post(n *protocol.Notification) {
+	msg := jsonrpc.AppendNotification(nil, n)
+	// Writing may block on a slow client, and post must not.
+	c.wg.Go(func() {
+		if err := c.deliver(msg); err != nil {
+			c.log.Debug("notification not delivered", "method", n.Method, "error", err)
+		}
+	})
+}
+
+func (c *Conn) sendError(id json.RawMessage, fault *protocol.Error) {
+	c.send(context.Background(), jsonrpc.AppendError(nil, id, fault, c.rev))
+}
+
+func (c *Conn) send(ctx context.Context, msg []byte) {
+	if err := c.deliver(msg); err != nil {
+		c.log.DebugContext(ctx, "response not delivered", "error", err)
+	}
+}
+
+func (c *Conn) deliver(msg []byte) error {
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	return c.write(msg)
+}
+
+// bodyOf drops what only HTTP has a place for.
+func bodyOf(call func() legacy.Response) func() []byte {
+	return func() []byte { return call().Body }
+}

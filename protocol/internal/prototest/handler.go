@@ -1,0 +1,305 @@
+// Package prototest has what the tests of the fronts share: a Handler that
+// does what its caller asks for, and the runners of the transcripts in
+// testdata directories.
+package prototest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+// Handler is a scripted protocol.Handler. Its tools do one thing each:
+//
+//   - echo: returns its arguments as text, byte for byte.
+//   - progress: sends {"count": n} progress notifications.
+//   - block: waits until its context ends.
+//   - wait: sends one progress notification, and waits for [Handler.Release] or
+//     until its context ends.
+//   - panic: panics.
+//   - fail: returns the error {"code": n, "message": s, "data": any}.
+//   - plain: returns an error that is no *protocol.Error.
+//   - nothing: returns neither a result nor an error.
+//   - log: sends a log message of {"level": s}, if the caller wants it.
+//   - whoami: returns the caller's Authorization header.
+//   - meta: returns what the request says about itself.
+//   - login: returns an error with a challenge.
+//   - late: keeps its Notifier for [Handler.NotifyLate].
+//   - input: returns an input_required result.
+//   - object: returns structured content.
+type Handler struct {
+	started  chan string
+	causes   chan error
+	released chan struct{}
+
+	mu        sync.Mutex
+	listeners map[chan *protocol.Notification]struct{}
+	listening chan struct{} // closed and replaced whenever listeners changes
+	endListen chan struct{}
+	late      []lateNotifier
+	listCalls int
+}
+
+type lateNotifier struct {
+	ctx context.Context //nolint:containedctx // kept to be misused
+	n   protocol.Notifier
+}
+
+var _ protocol.Handler = (*Handler)(nil)
+
+// NewHandler returns a Handler.
+func NewHandler() *Handler {
+	return &Handler{
+		started:   make(chan string, 1024),
+		causes:    make(chan error, 1024),
+		released:  make(chan struct{}),
+		listeners: make(map[chan *protocol.Notification]struct{}),
+		listening: make(chan struct{}),
+		endListen: make(chan struct{}),
+	}
+}
+
+// Started yields the name of a tool each time that block or wait begin.
+func (h *Handler) Started() <-chan string { return h.started }
+
+// Causes yields why each context of block, wait or subscriptions/listen ended.
+func (h *Handler) Causes() <-chan error { return h.causes }
+
+// Release lets one call of wait go on.
+func (h *Handler) Release() { h.released <- struct{}{} }
+
+// Trigger sends a change notification to all who listen. It waits for one who
+// does.
+func (h *Handler) Trigger(method string) {
+	for {
+		h.mu.Lock()
+		n := len(h.listeners)
+		changed := h.listening
+		for c := range h.listeners {
+			c <- &protocol.Notification{Method: method}
+		}
+		h.mu.Unlock()
+		if n > 0 {
+			return
+		}
+		<-changed
+	}
+}
+
+// Listeners returns how many subscriptions/listen requests are open, and a
+// channel that is closed once that changes.
+func (h *Handler) Listeners() (int, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.listeners), h.listening
+}
+
+// ListenCalls returns how many subscriptions/listen requests there have been.
+func (h *Handler) ListenCalls() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.listCalls
+}
+
+// EndListen ends one subscriptions/listen request from the server's side.
+func (h *Handler) EndListen() { h.endListen <- struct{}{} }
+
+// NotifyLate sends a progress notification on behalf of a call of late, which
+// is long over, and returns the Notifier's error.
+func (h *Handler) NotifyLate(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var errs []error
+	for _, l := range h.late {
+		note := &protocol.Notification{Method: protocol.NotificationProgress, Params: json.RawMessage(`{"progressToken":"late","progress":1}`)}
+		errs = append(errs, l.n.Notify(l.ctx, note), l.n.Notify(ctx, note))
+	}
+	return errors.Join(errs...)
+}
+
+// Implementation objects and the like, as fronts pass them on.
+var (
+	server  = json.RawMessage(`{"name":"prototest","version":"1"}`)
+	private = &protocol.Cache{Private: true}
+)
+
+// Handle answers the methods that the transcripts use.
+func (h *Handler) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	switch r.Method {
+	case protocol.MethodDiscover:
+		return &protocol.Result{Server: server, Cache: private, Body: json.RawMessage(
+			`{"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],` +
+				`"capabilities":{"tools":{"listChanged":true},"logging":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},` +
+				`"instructions":"Ask \"me\"."}`)}, nil
+	case protocol.MethodListTools:
+		return &protocol.Result{Server: server, Cache: private, Body: json.RawMessage(
+			"{ \"tools\": [\n{\"name\":\"echo\",\"inputSchema\":{\"type\":\"object\"}} ] }")}, nil
+	case protocol.MethodCallTool:
+		return h.call(ctx, r, n)
+	case protocol.MethodListen:
+		return h.listen(ctx, r, n)
+	case protocol.MethodReadResource:
+		return &protocol.Result{Cache: private, Body: json.RawMessage(`{"contents":[]}`)}, nil
+	case protocol.MethodGetPrompt:
+		return &protocol.Result{Body: json.RawMessage(`{"messages":[]}`)}, nil
+	case "example/echo":
+		return &protocol.Result{Body: object("params", r.Params)}, nil
+	}
+	return nil, protocol.MethodNotFound(r.Method)
+}
+
+// listen forwards what Trigger sends.
+func (h *Handler) listen(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	var p struct {
+		Notifications json.RawMessage `json:"notifications"`
+	}
+	if err := json.Unmarshal(r.Params, &p); err != nil || p.Notifications == nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.notifications is missing")
+	}
+	changes := make(chan *protocol.Notification, 1024)
+	h.setListener(changes, true)
+	defer h.setListener(changes, false)
+	note := &protocol.Notification{Method: protocol.NotificationAcknowledged, Params: object("notifications", p.Notifications)}
+	for {
+		if err := n.Notify(ctx, note); err != nil {
+			return nil, err
+		}
+		select {
+		case note = <-changes:
+		case <-h.endListen:
+			return &protocol.Result{}, nil
+		case <-ctx.Done():
+			h.causes <- context.Cause(ctx)
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (h *Handler) setListener(c chan *protocol.Notification, on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if on {
+		h.listCalls++
+		h.listeners[c] = struct{}{}
+	} else {
+		delete(h.listeners, c)
+	}
+	close(h.listening)
+	h.listening = make(chan struct{})
+}
+
+func (h *Handler) call(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	var p struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if err := json.Unmarshal(r.Params, &p); err != nil || p.Name == "" {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.name is missing")
+	}
+	var args struct {
+		Count   int             `json:"count"`
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+		Level   string          `json:"level"`
+	}
+	if p.Arguments != nil {
+		if err := json.Unmarshal(p.Arguments, &args); err != nil {
+			return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.arguments: %v", err)
+		}
+	}
+	switch p.Name {
+	case "echo":
+		return text(string(p.Arguments)), nil
+	case "progress":
+		for i := range args.Count {
+			if r.Meta.ProgressToken == nil {
+				break
+			}
+			params := fmt.Appendf(nil, `{"progressToken":%s,"progress":%d,"total":%d}`, r.Meta.ProgressToken, i+1, args.Count)
+			if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationProgress, Params: params}); err != nil {
+				return nil, err
+			}
+		}
+		return text("done"), nil
+	case "block":
+		h.started <- p.Name
+		<-ctx.Done()
+		h.causes <- context.Cause(ctx)
+		return nil, ctx.Err()
+	case "wait":
+		if r.Meta.ProgressToken != nil {
+			params := fmt.Appendf(nil, `{"progressToken":%s,"progress":0}`, r.Meta.ProgressToken)
+			if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationProgress, Params: params}); err != nil {
+				return nil, err
+			}
+		}
+		h.started <- p.Name
+		select {
+		case <-h.released:
+			return text("released"), nil
+		case <-ctx.Done():
+			h.causes <- context.Cause(ctx)
+			return nil, ctx.Err()
+		}
+	case "panic":
+		panic("the tool panics")
+	case "fail":
+		return nil, fmt.Errorf("wrapped: %w", &protocol.Error{Code: args.Code, Message: args.Message, Data: args.Data})
+	case "plain":
+		return nil, errors.New("secret")
+	case "nothing":
+		return nil, nil //nolint:nilnil // the fault to survive
+	case "log":
+		level, _ := protocol.ParseLogLevel(args.Level)
+		if r.Meta.LogLevel.Wants(level) {
+			params := fmt.Appendf(nil, `{"level":%q,"data":"a line"}`, args.Level)
+			if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationMessage, Params: params}); err != nil {
+				return nil, err
+			}
+		}
+		return text("logged"), nil
+	case "whoami":
+		return text(r.Caller.Transport + " " + r.Caller.Header.Get("Authorization")), nil
+	case "meta":
+		return text(fmt.Sprintf("revision %s, capabilities %s, client %s, level %q, token %s, trace %q",
+			r.Meta.Revision, r.Meta.Capabilities, r.Meta.ClientInfo, r.Meta.LogLevel, r.Meta.ProgressToken, r.Meta.TraceParent)), nil
+	case "login":
+		return nil, &protocol.Error{Code: -32001, Message: "who are you?", Challenge: `Bearer realm="r"`}
+	case "late":
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.late = append(h.late, lateNotifier{ctx, n})
+		return text("to be continued"), nil
+	case "input":
+		return &protocol.Result{Type: protocol.ResultInputRequired, Body: json.RawMessage(`{"requestState":"state"}`)}, nil
+	case "object":
+		return &protocol.Result{Server: server, Meta: json.RawMessage(`{"example.com/a":[1.0]}`), Body: json.RawMessage(
+			`{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1},"isError":false,"example.com/unknown":null}`)}, nil
+	}
+	return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q", p.Name)
+}
+
+func text(s string) *protocol.Result {
+	return &protocol.Result{Body: json.RawMessage(`{"content":[{"type":"text","text":` + quote(s) + `}]}`)}
+}
+
+func object(key string, value json.RawMessage) json.RawMessage {
+	if value == nil {
+		value = json.RawMessage("null")
+	}
+	return json.RawMessage(`{` + strconv.Quote(key) + `:` + string(value) + `}`)
+}
+
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil { // strings always marshal
+		panic(err)
+	}
+	return string(b)
+}

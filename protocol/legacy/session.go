@@ -1,0 +1,148 @@
+package legacy
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/answer"
+	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
+)
+
+// Session is what a legacy revision keeps between the requests of one client.
+// It is used concurrently.
+type Session struct {
+	// Revision is the negotiated revision.
+	Revision protocol.Revision
+	// Calls are the requests that have no response yet.
+	Calls jsonrpc.Calls
+
+	server       *Server
+	post         func(*protocol.Notification)
+	clientInfo   json.RawMessage
+	capabilities json.RawMessage
+	level        atomic.Int32
+}
+
+// Close ends the session: it is no longer told of changes.
+func (s *Session) Close() { s.server.unregister(s) }
+
+// Notified takes a notification of the client.
+func (s *Session) Notified(m *jsonrpc.Message) {
+	if m.Method == protocol.NotificationCancelled {
+		s.Calls.Cancel(m.Params)
+	}
+}
+
+// Response is the answer to one request.
+type Response struct {
+	// Body is the encoded response, or nil where the client has cancelled the
+	// request.
+	Body []byte
+	// Challenge is that of the [protocol.Error], if there is one.
+	Challenge string
+}
+
+// Call answers one request of the client, other than initialize.
+func (s *Session) Call(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller, n protocol.Notifier) Response {
+	return s.Begin(ctx, m, caller, n)()
+}
+
+// Begin is the first half of [Session.Call]: once it has returned, the client
+// can cancel the request. The function it returns does the rest, and must be
+// called.
+func (s *Session) Begin(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller, n protocol.Notifier) func() Response {
+	ctx, end, ok := s.Calls.Begin(ctx, m.ID)
+	if !ok {
+		fault := protocol.Errorf(protocol.CodeInvalidRequest, "a request with id %s is still under way", m.ID)
+		return func() Response { return Response{Body: jsonrpc.AppendError(nil, m.ID, fault, s.Revision)} }
+	}
+	return func() Response {
+		defer end()
+		res, fault := s.answer(ctx, m, caller, answer.During(ctx, n))
+		if jsonrpc.Cancelled(ctx) {
+			return Response{}
+		}
+		r := Response{Body: answer.Response(nil, m.ID, res, translate(fault, s.Revision), s.Revision)}
+		if fault != nil {
+			r.Challenge = fault.Challenge
+		}
+		return r
+	}
+}
+
+func (s *Session) answer(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller, n protocol.Notifier) (*protocol.Result, *protocol.Error) {
+	if !protocol.MethodIn(m.Method, s.Revision) {
+		return nil, protocol.MethodNotFound(m.Method)
+	}
+	switch m.Method {
+	case protocol.MethodInitialize:
+		return nil, protocol.Errorf(protocol.CodeInvalidRequest, "this session is already initialized")
+	case protocol.MethodPing:
+		return &protocol.Result{}, nil
+	case protocol.MethodSetLevel:
+		return s.setLevel(m.Params)
+	}
+	meta, fault := protocol.ReadMeta(m.Params)
+	if fault != nil {
+		return nil, fault
+	}
+	res, fault := answer.Handle(ctx, s.server.log, s.server.handler, &protocol.Request{
+		Method: m.Method,
+		Params: m.Params,
+		Meta:   s.meta(meta),
+		Caller: caller,
+	}, n)
+	if fault == nil && res.Type != "" && res.Type != protocol.ResultComplete {
+		return nil, protocol.Errorf(protocol.CodeInternalError,
+			"the answer is of type %q, which a client of revision %s cannot be given", res.Type, s.Revision)
+	}
+	return res, fault
+}
+
+// setLevel answers logging/setLevel.
+func (s *Session) setLevel(params json.RawMessage) (*protocol.Result, *protocol.Error) {
+	var level protocol.LogLevel
+	raw, ok := jsontok.Lookup(params, "level")
+	if ok {
+		var name string
+		name, _ = jsontok.String(raw)
+		level, ok = protocol.ParseLogLevel(name)
+	}
+	if !ok {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.level must be one of debug, info, notice, warning, error, critical, alert, emergency")
+	}
+	s.level.Store(int32(level))
+	return &protocol.Result{}, nil
+}
+
+// meta completes what a request says about itself by what its session knows.
+func (s *Session) meta(m protocol.Meta) protocol.Meta {
+	m.Revision = s.Revision
+	m.ClientInfo = s.clientInfo
+	m.Capabilities = s.capabilities
+	m.LogLevel = protocol.LogLevel(s.level.Load())
+	return m
+}
+
+// translate gives an error the code that revision rev has for it. The codes
+// that only 2026-07-28 defines become invalid params, with the original in
+// data.
+func translate(e *protocol.Error, rev protocol.Revision) *protocol.Error {
+	if e == nil || rev.Modern() {
+		return e
+	}
+	switch e.Code {
+	case protocol.CodeHeaderMismatch, protocol.CodeMissingClientCapability, protocol.CodeUnsupportedProtocolVersion:
+	default:
+		return e
+	}
+	data := append([]byte(`{"code":`), strconv.Itoa(e.Code)...)
+	if e.Data != nil {
+		data = append(append(data, `,"data":`...), e.Data...)
+	}
+	return &protocol.Error{Code: protocol.CodeInvalidParams, Message: e.Message, Data: append(data, '}'), Challenge: e.Challenge}
+}
