@@ -1,0 +1,197 @@
+package streamable
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eventstream"
+)
+
+// maxBuffered bounds the bytes that one stream holds for a client that may
+// come back. Beyond it the oldest events are forgotten.
+const maxBuffered = 4 << 20
+
+// stream is one event stream of a session: that of one POST, or the GET
+// stream. It outlives the connections that it is read on: what is appended
+// while nobody reads is there for whoever resumes
+// (2025-11-25 basic/transports, Resumability and Redelivery).
+type stream struct {
+	name string
+
+	mu       sync.Mutex
+	events   []event
+	size     int
+	next     int  // number of the next event
+	sent     int  // all events below it have been written to some connection
+	finished bool // no more events will come
+	reader   int  // which connection reads; a new one takes over from the last
+	wake     chan struct{}
+}
+
+type event struct {
+	n    int
+	data []byte
+}
+
+func newStream(name string) *stream {
+	return &stream{name: name, next: 1, sent: 1, wake: make(chan struct{})}
+}
+
+// append adds an event.
+func (s *stream) append(data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(data)
+	s.wakeUp()
+}
+
+// add is append under the lock.
+func (s *stream) add(data []byte) {
+	if s.finished {
+		return
+	}
+	s.events = append(s.events, event{s.next, data})
+	s.size += len(data)
+	s.next++
+	for s.size > maxBuffered && len(s.events) > 1 {
+		s.size -= len(s.events[0].data)
+		s.events = s.events[1:]
+	}
+}
+
+// appendOnce adds an event unless the same one waits to be sent already.
+func (s *stream) appendOnce(data []byte) {
+	s.mu.Lock()
+	waiting := false
+	for _, e := range s.events {
+		waiting = waiting || e.n >= s.sent && string(e.data) == string(data)
+	}
+	s.mu.Unlock()
+	if !waiting {
+		s.append(data)
+	}
+}
+
+// finish ends the stream, with one more event unless last is nil. Nobody sees
+// the one without the other, so that a lone response can be told.
+func (s *stream) finish(last []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last != nil {
+		s.add(last)
+	}
+	s.finished = true
+	s.wakeUp()
+}
+
+func (s *stream) wakeUp() {
+	close(s.wake)
+	s.wake = make(chan struct{})
+}
+
+// attach makes the caller the stream's reader and returns its number. A
+// reader before it stops.
+func (s *stream) attach() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reader++
+	s.wakeUp()
+	return s.reader
+}
+
+// detach reports whether the reader is still the stream's.
+func (s *stream) detach(reader int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return reader == s.reader
+}
+
+// unsent returns the number of the event before the first that no connection
+// has had yet.
+func (s *stream) unsent() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent - 1
+}
+
+// after returns the events after number n, and what to wait for where there
+// are none: over is true once there will be none for this reader.
+func (s *stream) after(n, reader int) (events []event, over bool, wake <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if reader != s.reader {
+		return nil, true, s.wake
+	}
+	for i, e := range s.events {
+		if e.n > n {
+			events = s.events[i:]
+			break
+		}
+	}
+	return events, s.finished && len(events) == 0, s.wake
+}
+
+// markSent records that everything up to event n has been written, and
+// forgets what nobody will ask for again: all but the last events.
+func (s *stream) markSent(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent = max(s.sent, n+1)
+	const replayable = 64
+	if drop := len(s.events) - replayable; drop > 0 && s.events[drop-1].n < s.sent {
+		for _, e := range s.events[:drop] {
+			s.size -= len(e.data)
+		}
+		s.events = append([]event(nil), s.events[drop:]...)
+	}
+}
+
+// delivered reports whether the stream is over and every event of it has
+// been written to a connection.
+func (s *stream) delivered() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.finished && s.sent == s.next
+}
+
+// bytes returns how much the stream holds.
+func (s *stream) bytes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size
+}
+
+// only returns the one event of a finished stream that has no other.
+func (s *stream) only() ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.finished || len(s.events) != 1 || s.events[0].n != 1 {
+		return nil, false
+	}
+	return s.events[0].data, true
+}
+
+// idle reports whether nothing has happened on the stream yet.
+func (s *stream) idle() (bool, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.next == 1 && !s.finished, s.wake
+}
+
+// eventID is the id of event n: the stream's name and the number, so that
+// it is unique in the session and says which stream to resume.
+func (s *stream) eventID(n int) string { return s.name + "-" + strconv.Itoa(n) }
+
+func parseEventID(id string) (name string, n int, ok bool) {
+	name, num, ok := strings.Cut(id, "-")
+	if !ok {
+		return "", 0, false
+	}
+	n, err := strconv.Atoi(num)
+	return name, n, err == nil && n >= 0
+}
+
+func (s *stream) appendEvent(dst []byte, e event) []byte {
+	return eventstream.AppendEvent(dst, eventstream.Event{ID: s.eventID(e.n), HasID: true, Data: e.data})
+}
