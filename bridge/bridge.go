@@ -1,0 +1,149 @@
+// Package bridge makes any gRPC, gRPC-Web or Connect service an MCP server:
+// its unary methods become tools, over stdio and Streamable HTTP, in every
+// revision of MCP.
+//
+// [New] makes a [Bridge] of one or more upstreams. A Bridge is a
+// [protocol.Handler], and [Bridge.HTTPHandler] and [Bridge.ServeStdio] put it
+// on a transport. For a service in the same process no network is involved:
+// see [InProcess] and package grpcgo.
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+// Bridge serves the methods of its upstreams as MCP tools. It is used
+// concurrently. Close must be called to release it.
+type Bridge struct {
+	cfg       *config
+	server    json.RawMessage // the Implementation object
+	upstreams []Upstream
+
+	catalog atomic.Pointer[catalog]
+	reload  sync.Mutex // one reload at a time
+	changes broadcast
+
+	ctx    context.Context //nolint:containedctx // ends the goroutine that re-reads descriptors
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	stale  chan struct{} // a backend did not know a method that we have
+}
+
+var _ protocol.Handler = (*Bridge)(nil)
+
+// New reads the descriptors of all upstreams and returns a Bridge that serves
+// them. It fails where an upstream's descriptors cannot be had, or an option
+// is wrong; ctx bounds the reading only.
+func New(ctx context.Context, upstreams []Upstream, opts ...Option) (*Bridge, error) {
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, fmt.Errorf("bridge: %w", err)
+	}
+	if len(upstreams) == 0 {
+		return nil, errors.New("bridge: there is no upstream to serve")
+	}
+	b := &Bridge{
+		cfg:    cfg,
+		server: implementation(cfg),
+		stale:  make(chan struct{}, 1),
+	}
+	for i, u := range upstreams {
+		if u.err != nil {
+			return nil, fmt.Errorf("bridge: upstream %d: %w", i, u.err)
+		}
+		if u.Caller == nil {
+			return nil, fmt.Errorf("bridge: upstream %d has no Caller", i)
+		}
+		if u.Descriptors == nil {
+			u.Descriptors = Reflection(u.Caller)
+		}
+		b.upstreams = append(b.upstreams, u)
+	}
+	if _, err := b.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.wg.Go(b.keepFresh)
+	return b, nil
+}
+
+// Close ends the Bridge's own work and the subscriptions of its clients. Calls
+// in flight go on, but those to an upstream of [InProcess] are waited for.
+func (b *Bridge) Close() {
+	b.cancel()
+	b.changes.close()
+	b.wg.Wait()
+	for _, u := range b.upstreams {
+		if u.close == nil {
+			continue
+		}
+		if err := u.close(); err != nil {
+			b.cfg.log.Warn("an upstream did not close", "error", err)
+		}
+	}
+}
+
+// Handle answers one MCP request.
+func (b *Bridge) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	var (
+		res *protocol.Result
+		err error
+	)
+	switch r.Method {
+	case protocol.MethodDiscover:
+		res = b.discover()
+	case protocol.MethodListTools:
+		res, err = b.listTools(r)
+	case protocol.MethodCallTool:
+		res, err = b.callTool(ctx, r, n)
+	case protocol.MethodListen:
+		res, err = b.listen(ctx, r, n)
+	default:
+		return nil, protocol.MethodNotFound(r.Method)
+	}
+	if err != nil {
+		return nil, err
+	}
+	res.Server = b.server
+	return res, nil
+}
+
+func (b *Bridge) discover() *protocol.Result {
+	body := []byte(`{"supportedVersions":[`)
+	for i, rev := range protocol.Revisions() {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = jsontok.AppendString(body, string(rev))
+	}
+	body = append(body, `],"capabilities":{"logging":{},"tools":{"listChanged":true}}`...)
+	if b.cfg.instructions != "" {
+		body = append(body, `,"instructions":`...)
+		body = jsontok.AppendString(body, b.cfg.instructions)
+	}
+	return &protocol.Result{Body: append(body, '}'), Cache: listCache()}
+}
+
+// listCache is the caching hint of what is the same for every caller.
+func listCache() *protocol.Cache {
+	return &protocol.Cache{TTLMillis: DefaultListTTL.Milliseconds()}
+}
+
+func implementation(cfg *config) json.RawMessage {
+	b := append([]byte(`{"name":`), jsontok.AppendString(nil, cfg.name)...)
+	if cfg.title != "" {
+		b = append(b, `,"title":`...)
+		b = jsontok.AppendString(b, cfg.title)
+	}
+	b = append(b, `,"version":`...)
+	b = jsontok.AppendString(b, cfg.version)
+	return append(b, '}')
+}

@@ -1,0 +1,200 @@
+package bridge
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+)
+
+// catalog is an immutable snapshot of everything that is served. Pages of
+// tools/list are rendered when it is made, and then only written.
+type catalog struct {
+	version  string // a digest of all pages
+	sources  []string
+	tools    []*tool // sorted by name
+	byName   map[string]*tool
+	names    map[protoreflect.FullName]string
+	others   []Tool
+	pages    []json.RawMessage
+	warnings []string
+}
+
+type tool struct {
+	Tool
+	plan *backend.Plan
+}
+
+// newCatalog makes the catalog of the given descriptor sets, one for every
+// upstream. Tools that old had keep their names.
+func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *catalog) (*catalog, error) {
+	c := &catalog{byName: make(map[string]*tool)}
+	var (
+		methods []protoreflect.MethodDescriptor
+		plans   = make(map[protoreflect.FullName]*backend.Plan)
+		errs    []error
+	)
+	for i, set := range sets {
+		c.sources = append(c.sources, set.Version())
+		c.warnings = append(c.warnings, set.Warnings()...)
+		services, err := set.Select(upstreams[i].Services)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		env := &backend.Env{Caller: upstreams[i].Caller, Resolver: set.Types(), Metadata: &cfg.metadata, Log: cfg.log}
+		for _, service := range services {
+			for j := range service.Methods().Len() {
+				method := service.Methods().Get(j)
+				if _, twice := plans[method.FullName()]; twice {
+					c.warnings = append(c.warnings, fmt.Sprintf("%s is served by two upstreams; the first one is called", method.FullName()))
+					continue
+				}
+				plan := backend.NewPlan(env, method)
+				plans[method.FullName()] = plan
+				if reason := plan.NotCallable(); reason != "" {
+					c.others = append(c.others, describe(method, reason))
+					continue
+				}
+				methods = append(methods, method)
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	var taken map[protoreflect.FullName]string
+	if old != nil {
+		taken = old.names
+	}
+	c.names = schema.Names(methods, taken)
+	for _, method := range methods {
+		t := &tool{Tool: describe(method, ""), plan: plans[method.FullName()]}
+		t.Name = c.names[method.FullName()]
+		if err := t.render(method); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", method.FullName(), err))
+			continue
+		}
+		c.tools = append(c.tools, t)
+		c.byName[t.Name] = t
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	// A name stays with its method while the method is away, too.
+	for method, name := range taken {
+		if _, ok := c.names[method]; !ok {
+			c.names[method] = name
+		}
+	}
+	slices.SortFunc(c.tools, func(a, b *tool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(c.others, func(a, b Tool) int { return cmp.Compare(a.Method, b.Method) })
+	c.paginate(cfg.pageSize)
+	return c, nil
+}
+
+func describe(method protoreflect.MethodDescriptor, notCallable string) Tool {
+	return Tool{
+		Method:      string(method.FullName()),
+		Title:       schema.Title(method),
+		Description: schema.Description(method),
+		NotCallable: notCallable,
+	}
+}
+
+func (t *tool) render(method protoreflect.MethodDescriptor) error {
+	var err error
+	if t.InputSchema, err = schema.Input(method.Input(), schema.Options{}); err != nil {
+		return err
+	}
+	// What the input leaves of a tool's budget is the output's.
+	left := max(schema.MinMaxBytes, schema.DefaultMaxBytes-len(t.InputSchema))
+	if t.OutputSchema, err = schema.Output(method.Output(), schema.Options{MaxBytes: left}); err != nil {
+		return err
+	}
+	t.Annotations = schema.Annotations(method)
+	return nil
+}
+
+// sameAs reports whether the catalog was made of these very descriptors.
+func (c *catalog) sameAs(sets []*descriptor.Set) bool {
+	return slices.EqualFunc(c.sources, sets, func(v string, s *descriptor.Set) bool { return v == s.Version() })
+}
+
+func (c *catalog) tool(name string) *tool { return c.byName[name] }
+
+// paginate renders the pages of tools/list and the version that cursors name.
+func (c *catalog) paginate(size int) {
+	var pages [][]byte
+	digest := sha256.New()
+	for chunk := range slices.Chunk(c.tools, size) {
+		page := []byte(`{"tools":[`)
+		for i, t := range chunk {
+			if i > 0 {
+				page = append(page, ',')
+			}
+			page = t.append(page)
+		}
+		page = append(page, ']')
+		digest.Write(page) // never fails
+		pages = append(pages, page)
+	}
+	if pages == nil {
+		pages = [][]byte{[]byte(`{"tools":[]`)}
+	}
+	c.version = hex.EncodeToString(digest.Sum(nil)[:8])
+	for i, page := range pages {
+		if i < len(pages)-1 {
+			page = append(page, `,"nextCursor":`...)
+			page = jsontok.AppendString(page, c.cursor(i+1))
+		}
+		c.pages = append(c.pages, append(page, '}'))
+	}
+}
+
+func (t *tool) append(dst []byte) []byte {
+	dst = append(dst, `{"name":`...)
+	dst = jsontok.AppendString(dst, t.Name)
+	dst = append(dst, `,"title":`...)
+	dst = jsontok.AppendString(dst, t.Title)
+	dst = append(dst, `,"description":`...)
+	dst = jsontok.AppendString(dst, t.Description)
+	dst = append(append(dst, `,"inputSchema":`...), t.InputSchema...)
+	dst = append(append(dst, `,"outputSchema":`...), t.OutputSchema...)
+	if t.Annotations != nil {
+		dst = append(append(dst, `,"annotations":`...), t.Annotations...)
+	}
+	return append(dst, '}')
+}
+
+// cursor names a page of this version of the catalog. Clients must take it
+// for opaque (server/utilities/pagination).
+func (c *catalog) cursor(page int) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(c.version + ":" + strconv.Itoa(page)))
+}
+
+func (c *catalog) parseCursor(cursor string) (page int, ok bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return 0, false
+	}
+	version, number, ok := strings.Cut(string(raw), ":")
+	if !ok || version != c.version {
+		return 0, false
+	}
+	page, err = strconv.Atoi(number)
+	return page, err == nil && page > 0 && page < len(c.pages)
+}

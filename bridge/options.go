@@ -1,0 +1,110 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
+)
+
+// Defaults of the options.
+const (
+	// DefaultTimeout bounds one call where neither the client nor the
+	// operator says otherwise.
+	DefaultTimeout = 60 * time.Second
+	// DefaultPageSize is how many tools a page of tools/list has. It is large
+	// because some hosts read the first page only.
+	DefaultPageSize = 1000
+	// DefaultListTTL is how long modern clients are told that they may hold
+	// tools/list and server/discover for fresh.
+	DefaultListTTL = time.Minute
+)
+
+// Option configures a [Bridge].
+type Option func(*config)
+
+type config struct {
+	name, title, version string
+	instructions         string
+	log                  *slog.Logger
+	timeout              time.Duration
+	refresh              time.Duration
+	pageSize             int
+	metadata             metadata.Policy
+}
+
+// WithServerInfo sets the name and the version by which the Bridge presents
+// itself to MCP clients.
+func WithServerInfo(name, version string) Option {
+	return func(c *config) { c.name, c.version = name, version }
+}
+
+// WithTitle sets the name for people by which the Bridge presents itself.
+func WithTitle(title string) Option { return func(c *config) { c.title = title } }
+
+// WithInstructions sets the text that tells a model how to use the tools
+// together.
+func WithInstructions(text string) Option { return func(c *config) { c.instructions = text } }
+
+// WithLogger sets where the Bridge logs to. Arguments, results and headers
+// are logged at debug only. The default discards.
+func WithLogger(log *slog.Logger) Option { return func(c *config) { c.log = log } }
+
+// WithTimeout bounds every call. Zero means no bound. The default is
+// [DefaultTimeout].
+func WithTimeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
+
+// WithRefresh makes the Bridge read the descriptors again at that interval.
+// Zero, the default, means never, except when a backend answers UNIMPLEMENTED
+// or [Bridge.Refresh] is called.
+func WithRefresh(interval time.Duration) Option { return func(c *config) { c.refresh = interval } }
+
+// WithPageSize sets how many tools a page of tools/list has. The default is
+// [DefaultPageSize].
+func WithPageSize(n int) Option { return func(c *config) { c.pageSize = n } }
+
+// WithForwardedHeaders names the headers of a client's HTTP request that are
+// sent to the backend as metadata, in any case; a trailing * matches any
+// rest. None are by default, besides the W3C trace context. Name
+// "authorization" only where the backend is the audience of the clients'
+// tokens.
+func WithForwardedHeaders(names ...string) Option {
+	return func(c *config) { c.metadata.Forward = append(c.metadata.Forward, names...) }
+}
+
+// WithReturnedHeaders names the response headers and trailers of a backend
+// that are shown to the client, in the result's _meta. None are by default.
+func WithReturnedHeaders(names ...string) Option {
+	return func(c *config) { c.metadata.Return = append(c.metadata.Return, names...) }
+}
+
+func newConfig(opts []Option) (*config, error) {
+	c := &config{
+		name: "mcp-bridge", version: Version(),
+		timeout: DefaultTimeout, pageSize: DefaultPageSize,
+		log: slog.New(slog.DiscardHandler),
+	}
+	for _, o := range opts {
+		o(c)
+	}
+	var errs []error
+	if c.name == "" || c.version == "" {
+		errs = append(errs, errors.New("server info needs a name and a version"))
+	}
+	if c.log == nil {
+		errs = append(errs, errors.New("the logger is nil"))
+	}
+	if c.timeout < 0 {
+		errs = append(errs, fmt.Errorf("the timeout %v is negative", c.timeout))
+	}
+	if c.refresh < 0 {
+		errs = append(errs, fmt.Errorf("the refresh interval %v is negative", c.refresh))
+	}
+	if c.pageSize < 1 {
+		errs = append(errs, fmt.Errorf("the page size %d is less than 1", c.pageSize))
+	}
+	errs = append(errs, c.metadata.Validate())
+	return c, errors.Join(errs...)
+}

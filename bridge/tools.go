@@ -1,0 +1,126 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+// Tool is one tool of a Bridge, or a method that could be one but is not
+// callable yet.
+type Tool struct {
+	// Name is the tool's name. It is empty where the method is no tool.
+	Name string `json:"name,omitempty"`
+	// Method is the full name of the RPC, such as "library.v1.Library.GetBook".
+	Method string `json:"method"`
+	// Title and Description are for people and models.
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	// InputSchema and OutputSchema are JSON Schemas, nil where the method is
+	// no tool.
+	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// Annotations are MCP's ToolAnnotations.
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+	// NotCallable says why the method is no tool.
+	NotCallable string `json:"notCallable,omitempty"`
+}
+
+// Tools returns the tools that are served now, sorted by name, and after them
+// the methods that are not callable.
+func (b *Bridge) Tools() []Tool {
+	c := b.catalog.Load()
+	out := make([]Tool, 0, len(c.tools)+len(c.others))
+	for _, t := range c.tools {
+		out = append(out, t.Tool)
+	}
+	return append(out, c.others...)
+}
+
+// Warnings returns what went wrong with parts of the upstreams' descriptors
+// without keeping the rest from being served.
+func (b *Bridge) Warnings() []string { return b.catalog.Load().warnings }
+
+// listTools answers tools/list.
+func (b *Bridge) listTools(r *protocol.Request) (*protocol.Result, error) {
+	c := b.catalog.Load()
+	page := 0
+	if raw, ok := jsontok.Lookup(r.Params, "cursor"); ok {
+		cursor, isString := jsontok.String(raw)
+		if page, ok = c.parseCursor(cursor); !isString || !ok {
+			return nil, protocol.Errorf(protocol.CodeInvalidParams, "the cursor is unknown, or the tools have changed since it was given: list again without it")
+		}
+	}
+	return &protocol.Result{Body: c.pages[page], Cache: listCache()}, nil
+}
+
+// callTool answers tools/call.
+func (b *Bridge) callTool(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	raw, ok := jsontok.Lookup(r.Params, "name")
+	name, isString := jsontok.String(raw)
+	if !ok || !isString {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.name must be the name of a tool")
+	}
+	arguments, _ := jsontok.Lookup(r.Params, "arguments")
+	switch jsontok.KindOf(arguments) {
+	case jsontok.KindObject:
+	case jsontok.KindNull, jsontok.KindInvalid:
+		arguments = []byte("{}")
+	default:
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.arguments must be an object")
+	}
+	t := b.catalog.Load().tool(name)
+	if t == nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q; tools/list names those there are", name)
+	}
+	if b.cfg.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.cfg.timeout)
+		defer cancel()
+	}
+	start := time.Now()
+	res, err := t.plan.Call(ctx, arguments, r)
+	status, _ := errors.AsType[*rpc.StatusError](err)
+	b.logCall(ctx, r, n, t, status, time.Since(start))
+	if status != nil {
+		if status.Code() == code.Code_UNIMPLEMENTED && !status.Local {
+			b.markStale()
+		}
+		if err := context.Cause(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return nil, err // the client has cancelled, and hears nothing
+		}
+		return t.plan.Failure(status, r)
+	}
+	return res, err
+}
+
+// logCall tells the log, and a client that asked for log messages, that a
+// call was made. Neither hears of arguments or results.
+func (b *Bridge) logCall(ctx context.Context, r *protocol.Request, n protocol.Notifier, t *tool, status *rpc.StatusError, took time.Duration) {
+	result, level := "OK", protocol.LogDebug
+	if status != nil {
+		result, level = status.Code().String(), protocol.LogWarning
+	}
+	b.cfg.log.DebugContext(ctx, "called", "method", t.Method, "status", result, "took", took)
+	if !r.Meta.LogLevel.Wants(level) {
+		return
+	}
+	params, err := json.Marshal(map[string]any{
+		"level":  level.String(),
+		"logger": "mcp-bridge",
+		"data":   map[string]any{"method": t.Method, "status": result, "milliseconds": took.Milliseconds()},
+	})
+	if err == nil {
+		err = n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationMessage, Params: params})
+	}
+	if err != nil {
+		b.cfg.log.DebugContext(ctx, "log message not delivered", "error", err)
+	}
+}

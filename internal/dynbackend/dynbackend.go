@@ -1,0 +1,204 @@
+// Package dynbackend serves gRPC APIs that tests write as .proto text, over a
+// real socket and with server reflection, and that can change while they run.
+package dynbackend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/reflection"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// Method answers one method of an API. The response is empty, to be filled.
+type Method func(ctx context.Context, request, response *dynamicpb.Message) error
+
+// Backend is a gRPC server whose API is a set of .proto files.
+type Backend struct {
+	// Addr is where it listens, on a loopback address.
+	Addr string
+
+	server *grpc.Server
+	mu     sync.RWMutex
+	api    api
+}
+
+type api struct {
+	files    *protoregistry.Files
+	services []string
+	methods  map[string]Method
+}
+
+// Start serves files, by name, with the given methods, by their short names. A
+// method without a function answers UNIMPLEMENTED. The test's end stops it.
+func Start(tb testing.TB, files map[string]string, methods map[string]Method, opts ...grpc.ServerOption) *Backend {
+	tb.Helper()
+	b := &Backend{}
+	b.Change(tb, files, methods)
+	b.server = grpc.NewServer(append(opts, grpc.UnknownServiceHandler(b.handle), grpc.MaxRecvMsgSize(64<<20))...)
+	reflectionpb.RegisterServerReflectionServer(b.server, reflection.NewServerV1(reflection.ServerOptions{
+		Services: b, DescriptorResolver: b, ExtensionResolver: b,
+	}))
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b.Addr = lis.Addr().String()
+	done := make(chan error, 1)
+	go func() { done <- b.server.Serve(lis) }()
+	tb.Cleanup(func() {
+		b.server.Stop()
+		if err := <-done; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			tb.Error(err)
+		}
+	})
+	return b
+}
+
+// Change replaces the API, as a new release of a backend does.
+func (b *Backend) Change(tb testing.TB, files map[string]string, methods map[string]Method) {
+	tb.Helper()
+	next, err := compile(files)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	next.methods = methods
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.api = next
+}
+
+// Kill drops all connections and stops serving.
+func (b *Backend) Kill() { b.server.Stop() }
+
+func compile(sources map[string]string) (api, error) {
+	names := make([]string, 0, len(sources))
+	for name := range sources {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	compiler := protocompile.Compiler{
+		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+			Accessor: protocompile.SourceAccessorFromMap(sources),
+		}),
+	}
+	compiled, err := compiler.Compile(context.Background(), names...)
+	if err != nil {
+		return api{}, err
+	}
+	a := api{files: &protoregistry.Files{}}
+	for _, file := range compiled {
+		fd, err := protodesc.NewFile(protodesc.ToFileDescriptorProto(file), protoregistry.GlobalFiles)
+		if err != nil {
+			return api{}, err
+		}
+		if err := a.files.RegisterFile(fd); err != nil {
+			return api{}, err
+		}
+		for i := range fd.Services().Len() {
+			a.services = append(a.services, string(fd.Services().Get(i).FullName()))
+		}
+	}
+	return a, nil
+}
+
+func (b *Backend) now() api {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.api
+}
+
+// GetServiceInfo names the services that there are now, for reflection.
+func (b *Backend) GetServiceInfo() map[string]grpc.ServiceInfo {
+	services := make(map[string]grpc.ServiceInfo)
+	for _, name := range b.now().services {
+		services[name] = grpc.ServiceInfo{}
+	}
+	return services
+}
+
+// FindFileByPath finds a file of the API, or one that is linked in.
+func (b *Backend) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
+	if fd, err := b.now().files.FindFileByPath(path); err == nil {
+		return fd, nil
+	}
+	return protoregistry.GlobalFiles.FindFileByPath(path)
+}
+
+// FindDescriptorByName finds a descriptor of the API.
+func (b *Backend) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+	return b.now().files.FindDescriptorByName(name)
+}
+
+// FindExtensionByName finds nothing: the APIs of tests have no extensions.
+func (b *Backend) FindExtensionByName(protoreflect.FullName) (protoreflect.ExtensionType, error) {
+	return nil, protoregistry.NotFound
+}
+
+// FindExtensionByNumber finds nothing.
+func (b *Backend) FindExtensionByNumber(protoreflect.FullName, protoreflect.FieldNumber) (protoreflect.ExtensionType, error) {
+	return nil, protoregistry.NotFound
+}
+
+// RangeExtensionsByMessage visits nothing.
+func (b *Backend) RangeExtensionsByMessage(protoreflect.FullName, func(protoreflect.ExtensionType) bool) {
+}
+
+func (b *Backend) handle(_ any, stream grpc.ServerStream) error {
+	full, _ := grpc.MethodFromServerStream(stream)
+	a := b.now()
+	method, fn, err := a.find(full)
+	if err != nil {
+		return status.Error(codes.Unimplemented, err.Error())
+	}
+	request := dynamicpb.NewMessage(method.Input())
+	if err := stream.RecvMsg(request); err != nil {
+		return err
+	}
+	response := dynamicpb.NewMessage(method.Output())
+	if err := fn(stream.Context(), request, response); err != nil {
+		if ctxErr := stream.Context().Err(); ctxErr != nil {
+			return status.FromContextError(ctxErr).Err()
+		}
+		return err
+	}
+	return stream.SendMsg(response)
+}
+
+// find returns the method with the path "/package.Service/Method".
+func (a *api) find(path string) (protoreflect.MethodDescriptor, Method, error) {
+	var found protoreflect.MethodDescriptor
+	for _, name := range a.services {
+		d, err := a.files.FindDescriptorByName(protoreflect.FullName(name))
+		if err != nil {
+			return nil, nil, err
+		}
+		methods := d.(protoreflect.ServiceDescriptor).Methods()
+		for i := range methods.Len() {
+			if m := methods.Get(i); path == "/"+name+"/"+string(m.Name()) {
+				found = m
+			}
+		}
+	}
+	if found == nil {
+		return nil, nil, fmt.Errorf("there is no method %s", path)
+	}
+	fn, ok := a.methods[string(found.Name())]
+	if !ok {
+		return nil, nil, fmt.Errorf("%s is not implemented", path)
+	}
+	return found, fn, nil
+}
