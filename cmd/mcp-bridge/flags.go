@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge"
+)
+
+// upstreamFlags are the flags of every command that calls an upstream.
+type upstreamFlags struct {
+	services []string
+
+	headers       []string
+	forward       []string
+	returned      []string
+	tls           bridge.TLSFiles
+	authority     string
+	timeout       time.Duration
+	refresh       time.Duration
+	maxMessage    int
+	descriptorSet string
+	protos        []string
+	protoPaths    []string
+}
+
+// addUpstreamFlags adds the flags of the upstream and --log-level.
+func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
+	u := &upstreamFlags{}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringArrayVar(&u.services, "service", nil, "serve only services whose full name matches this `glob`, such as 'library.v1.*'; may be repeated")
+	f.StringArrayVar(&u.headers, "header", nil, "send this `'name: value'` to the upstream with every call; may be repeated; values of names that end in -bin are base64")
+	f.StringArrayVar(&u.forward, "forward-header", nil, "forward the MCP client's HTTP header of this `name` to the upstream; a trailing * matches any rest; may be repeated")
+	f.StringArrayVar(&u.returned, "return-header", nil, "show the upstream's response header or trailer of this `name` to the client, in _meta; may be repeated")
+	f.StringVar(&u.tls.CA, "ca", "", "trust the certificate authorities in this PEM `file` instead of the system's")
+	f.StringVar(&u.tls.Cert, "cert", "", "present the client certificate in this PEM `file`")
+	f.StringVar(&u.tls.Key, "key", "", "the private key of --cert, a PEM `file`")
+	f.StringVar(&u.authority, "authority", "", "send this `host` as :authority, and expect the upstream's certificate to be for it")
+	f.BoolVar(&u.tls.InsecureSkipVerify, "insecure-skip-verify", false, "accept any certificate; anybody on the way can then read and change the calls")
+	f.DurationVar(&u.timeout, "timeout", bridge.DefaultTimeout, "bound every call by this `time`; 0 for no bound")
+	f.DurationVar(&u.refresh, "refresh", 0, "read the descriptors again at this `interval`; 0 for never, except after UNIMPLEMENTED")
+	f.IntVar(&u.maxMessage, "max-message-bytes", 0, "largest message in `bytes`, in both directions; 0 for the defaults, 16 MiB from the upstream and 4 MiB to it and from MCP clients")
+	annotate(cmd, groupUpstream, "service", "header", "forward-header", "return-header", "ca", "cert", "key", "authority",
+		"insecure-skip-verify", "timeout", "refresh", "max-message-bytes")
+	f.StringVar(&u.descriptorSet, "descriptors", "", "read a FileDescriptorSet from this `file`, as buf build -o or protoc --descriptor_set_out --include_imports write it")
+	f.StringArrayVar(&u.protos, "proto", nil, "compile this .proto `file` or directory of them; may be repeated")
+	f.StringArrayVar(&u.protoPaths, "proto-path", nil, "look for imports of --proto in this `directory`; may be repeated")
+	annotate(cmd, groupDescriptor, "descriptors", "proto", "proto-path")
+	a.addLogLevel(cmd)
+	return u
+}
+
+// check reports every contradiction among the flags, and between them and the
+// URL.
+func (f *upstreamFlags) check(u bridge.URL) error {
+	var problems []error
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if f.descriptorSet != "" && len(f.protos) > 0 {
+		problem("--descriptors and --proto exclude each other")
+	}
+	if len(f.protoPaths) > 0 && len(f.protos) == 0 {
+		problem("--proto-path is for the imports of --proto, which is missing")
+	}
+	if !f.tls.IsZero() && !u.TLS {
+		advice := "a unix socket has none"
+		if u.Unix == "" {
+			advice = "write " + u.WithTLS(true).String()
+		}
+		problem("--ca, --cert, --key and --insecure-skip-verify are for TLS, which %s does not use: %s", u, advice)
+	}
+	if f.timeout < 0 {
+		problem("--timeout %v is negative", f.timeout)
+	}
+	if f.refresh < 0 {
+		problem("--refresh %v is negative", f.refresh)
+	}
+	if f.maxMessage < 0 {
+		problem("--max-message-bytes %d is negative", f.maxMessage)
+	}
+	_, err := f.header()
+	if err := errors.Join(append(problems, err)...); err != nil {
+		return usagef("%w", err)
+	}
+	return nil
+}
+
+// header reads the --header flags. Errors do not show what was given, for it
+// may be secret.
+func (f *upstreamFlags) header() (http.Header, error) {
+	h := http.Header{}
+	var problems []error
+	for i, s := range f.headers {
+		name, value, ok := strings.Cut(s, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" || strings.ContainsAny(name, " \t=") {
+			problems = append(problems, fmt.Errorf("--header number %d is not of the form 'name: value'", i+1))
+			continue
+		}
+		if strings.HasSuffix(strings.ToLower(name), "-bin") {
+			raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
+			if err != nil {
+				problems = append(problems, fmt.Errorf("--header %s: the value is not base64, as names that end in -bin need it", name))
+				continue
+			}
+			value = string(raw)
+		}
+		h.Add(name, value)
+	}
+	return h, errors.Join(problems...)
+}
+
+// source returns where the descriptors come from, or nil for reflection.
+func (f *upstreamFlags) source() bridge.Source {
+	switch {
+	case f.descriptorSet != "":
+		return bridge.DescriptorSetFile(f.descriptorSet)
+	case len(f.protos) > 0:
+		return bridge.ProtoFiles(f.protos, f.protoPaths)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// commands are the command lines of all commands, without the program's name.
+func commands() [][]string {
+	var all [][]string
+	var walk func(cmd *cobra.Command, path []string)
+	walk = func(cmd *cobra.Command, path []string) {
+		all = append(all, path)
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				walk(sub, append(slices.Clip(path), sub.Name()))
+			}
+		}
+	}
+	walk((&app{}).root(), nil)
+	return all
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, path := range commands() {
+		name := strings.Join(append([]string{"mcp-bridge"}, path...), "-")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := mcpBridge(t, append(path, "--help")...).ok(t)
+			contains(t, got, "\nExamples:\n  ")
+			for line := range strings.Lines(got) {
+				if strings.Contains(line, "\t") {
+					t.Errorf("a tab in %q", line)
+				}
+			}
+			golden(t, filepath.Join("testdata", "help", name+".txt"), got)
+			if len(path) > 0 {
+				if again := mcpBridge(t, append([]string{"help"}, path...)...).ok(t); again != got {
+					t.Errorf("`help %s` prints something else:\n%s", path, again)
+				}
+			}
+		})
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, []byte(got)) {
+		t.Errorf("%s differs; run the tests with -update and review. Got:\n%s", file, got)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"serv"}, []string{`mcp-bridge: there is no command "serv"`, "did you mean serve?", "see: mcp-bridge --help"}},
+		{[]string{"help", "nothing"}, []string{`there is no command "nothing"`}},
+		{[]string{"serve"}, []string{"the URL of the upstream is missing", "write for example: mcp-bridge serve grpc://localhost:50051"}},
+		{[]string{"serve", "grpc://h:1", "grpc://h:2"}, []string{"mcp-bridge serve takes one URL, but there are 2 arguments"}},
+		{[]string{"serve", "--nope"}, []string{"unknown flag: --nope", "see: mcp-bridge serve --help"}},
+		{[]string{"serve", "--timeout", "5", "grpc://h:1"}, []string{`invalid argument "5" for "--timeout"`}},
+		{[]string{"stdio", "localhost:50051"}, []string{"did you mean grpc://localhost:50051?"}},
+		{[]string{"tools", "grpc://h:1", "A", "B"}, []string{"3 arguments are too many"}},
+		{[]string{"call", "grpc://h:1"}, []string{"the name of the tool is missing", "usage: mcp-bridge call URL TOOL [JSON|-]"}},
+		{[]string{"call", "grpc://h:1", "T", `{"a":`, "b}"}, []string{"4 arguments are too many", "JSON needs single quotes"}},
+		{[]string{"call", "grpc://h:1", "T", `{"a": x}`}, []string{"the JSON argument is not valid JSON: line 1, column 7: invalid character 'x'", "{\"a\": x}\n        ^"}},
+		{[]string{"version", "x"}, []string{`version takes no arguments, got "x"`}},
+		{[]string{"demo", "grpc://h:1"}, []string{"demo takes no arguments", "mcp-bridge serve"}},
+		{[]string{"demo", "--path", "/"}, []string{"--path / is taken"}},
+		{
+			[]string{"serve", "--listen", "8080", "--path", "mcp", "--shutdown-timeout", "-1s", "grpc://h:1"},
+			[]string{`--listen "8080" is not of the form host:port`, `--path "mcp" is no path`, "--shutdown-timeout -1s is negative"},
+		},
+		{[]string{"serve", "--path", "/healthz", "grpc://h:1"}, []string{"--path /healthz is taken"}},
+		{[]string{"serve", "--path", "/sse", "--sse", "grpc://h:1"}, []string{"--path /sse is taken"}},
+		{[]string{"serve", "--path", "/{x}", "grpc://h:1"}, []string{`--path "/{x}" is no path`}},
+		{
+			[]string{
+				"tools", "--descriptors", "a", "--proto", "b", "--ca", "ca.pem", "--timeout", "-1s", "--refresh", "-2s",
+				"--max-message-bytes", "-3", "--header", "hunter2", "grpc://h:1",
+			},
+			[]string{
+				"--descriptors and --proto exclude each other", "write grpcs://h:1", "--timeout -1s is negative",
+				"--refresh -2s is negative", "--max-message-bytes -3 is negative", "--header number 1 is not of the form 'name: value'",
+			},
+		},
+		{[]string{"tools", "--proto-path", "a", "unix:/x"}, []string{"--proto-path is for the imports of --proto, which is missing"}},
+		{[]string{"tools", "--insecure-skip-verify", "unix:/x"}, []string{"a unix socket has none"}},
+		{[]string{"tools", "--header", "host: x", "grpc://h:1"}, []string{`--header: "Host" belongs to the protocol`}},
+		{[]string{"tools", "--header", "host: x", "connect+http://h:1"}, []string{`--header: "Host" belongs to the protocol`}},
+		{[]string{"tools", "--header", "x-bin: %", "grpc://h:1"}, []string{"--header x-bin: the value is not base64"}},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			t.Parallel()
+			got := mcpBridge(t, tt.args...)
+			if got.status != 2 || got.stdout != "" {
+				t.Errorf("exit status %d, stdout %q", got.status, got.stdout)
+			}
+			contains(t, got.stderr, tt.want...)
+			if strings.Contains(got.stderr, "hunter2") {
+				t.Errorf("a header value is shown:\n%s", got.stderr)
+			}
+			if !strings.HasPrefix(got.stderr, "mcp-bridge: ") || strings.Count("\n"+got.stderr, "\nmcp-bridge: ") != 1 {
+				t.Errorf("not one line of mcp-bridge:\n%s", got.stderr)
+			}
+		})
+	}
+}
+
+func TestNoCommand(t *testing.T) {
+	t.Parallel()
+	if got, want := mcpBridge(t).ok(t), mcpBridge(t, "--help").ok(t); got != want {
+		t.Errorf("prints\n%s", got)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	contains(t, mcpBridge(t, "version").ok(t), "mcp-bridge ", "2026-07-28", "2024-11-05")
+	contains(t, mcpBridge(t, "version", "--json").ok(t), `"protocolVersions":["2026-07-28",`, `"version":"`)
+	contains(t, mcpBridge(t, "--version").ok(t), "mcp-bridge ")
+}

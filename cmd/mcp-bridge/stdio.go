@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
+)
+
+func (a *app) stdio() *cobra.Command {
+	var flags *upstreamFlags
+	cmd := &cobra.Command{
+		Use:   "stdio URL",
+		Short: "Serve an upstream's tools as MCP over standard input and output",
+		Long: `stdio is what an MCP host starts: it speaks MCP on standard input and output,
+one JSON-RPC message a line, until the input ends. Standard output is the
+protocol's alone; logs go to standard error.`,
+		Example: `  mcp-bridge stdio grpc://localhost:50051
+  claude mcp add library -- mcp-bridge stdio grpc://localhost:50051
+
+  As an entry of mcpServers in a host's configuration file:
+  {"mcpServers": {"library": {"command": "mcp-bridge", "args": ["stdio", "grpc://localhost:50051"]}}}`,
+		Args: oneURL,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, log := cmd.Context(), a.log()
+			up, err := flags.open(ctx, args[0], log)
+			if err != nil {
+				return err
+			}
+			defer up.close()
+			err = stdio.Serve(ctx, a.stdin, a.stdout, stdio.Config{
+				Handler:         up,
+				Logger:          log,
+				MaxMessageBytes: flags.maxMessage,
+			})
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // told to end
+			}
+			return err
+		},
+	}
+	flags = a.addUpstreamFlags(cmd)
+	return cmd
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func (p *process) send(message string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.stdin, message+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// TestStdio speaks both eras over the pipes of a process.
+func TestStdio(t *testing.T) {
+	t.Parallel()
+	p := start(t, "stdio", "--log-level", "debug", reflective(t))
+	call := `"name":"Library_GetBook","arguments":` + demoArguments
+	for _, step := range []struct {
+		send string
+		want []string
+	}{
+		{initialize, []string{`"id":1`, `"protocolVersion":"2025-11-25"`, `"serverInfo":{"name":"mcp-bridge"`}},
+		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, []string{`"id":2`, `"name":"Library_GetBook"`}},
+		{`{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{` + call + `}}`, []string{`"id":"c"`, `"structuredContent":{"name":"shelves/1/books/1"`}},
+		{`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{` + call + `,` + modernMeta + `}}`, []string{`"id":3`, `"resultType":"complete"`}},
+		{`{"jsonrpc":"2.0","id":4,"method":"server/discover","params":{` + modernMeta + `}}`, []string{`"supportedVersions":["2026-07-28"`}},
+		{`no JSON`, []string{`"code":-32700`}},
+	} {
+		p.send(step.send)
+		if step.want == nil {
+			continue
+		}
+		line := p.line()
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON on stdout: %s", line)
+		}
+		contains(t, line, step.want...)
+	}
+	if err := p.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(p.stdout)
+	if err != nil || len(rest) > 0 {
+		t.Errorf("after the end of input: %q, %v", rest, err)
+	}
+	p.ended()
+	contains(t, p.stderr.String(), "level=DEBUG", "library.v1.Library.GetBook")
+}
+
+func TestStdioSignals(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			g := newGate(t)
+			p := start(t, "stdio", reflective(t, g.option()))
+			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Library_Reindex",%s}}`, modernMeta))
+			<-g.entered
+			p.signal(sig)
+			p.ended()
+			if p.stderr.Len() > 0 {
+				t.Errorf("stderr: %s", p.stderr.String())
+			}
+		})
+	}
+}
+
+// TestStdioInProcess holds that the end of input ends the server and that
+// limits reach it.
+func TestStdioInProcess(t *testing.T) {
+	t.Parallel()
+	long := `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 70_000) + `"}` + "\n"
+	got := mcpBridgeIn(t, long+initialize+"\n", "stdio", "--max-message-bytes", "65536", "--descriptors", descriptorSet(t), reflective(t))
+	contains(t, got.ok(t), "longer than 65536 bytes", `"protocolVersion":"2025-11-25"`)
+	if got := mcpBridge(t, "stdio", "grpc://"+unreflective(t)); got.status != 1 || got.stdout != "" {
+		t.Errorf("exit status %d, stdout %q", got.status, got.stdout)
+	}
+}

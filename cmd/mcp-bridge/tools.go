@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge"
+)
+
+func (a *app) tools() *cobra.Command {
+	var (
+		flags  *upstreamFlags
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "tools URL [NAME]",
+		Short: "List the tools of an upstream, or describe one",
+		Long: `tools lists the tools that MCP clients see of an upstream, and the methods that
+are not callable yet. With the name of a tool it prints its input and output
+schema.`,
+		Example: `  mcp-bridge tools grpc://localhost:50051
+  mcp-bridge tools grpc://localhost:50051 Library_GetBook
+  mcp-bridge tools connect+https://api.example.com --header "authorization: Bearer $TOKEN" --json`,
+		Args: urlAnd(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			up, err := flags.open(cmd.Context(), args[0], a.log())
+			if err != nil {
+				return err
+			}
+			defer up.close()
+			if len(args) > 1 {
+				return a.describeTool(cmd.Context(), up, args[0], args[1], asJSON)
+			}
+			return a.listTools(cmd.Context(), up, asJSON)
+		},
+	}
+	flags = a.addUpstreamFlags(cmd)
+	addJSON(cmd, &asJSON, "the tools as tools/list has them")
+	return cmd
+}
+
+// notCallable is a method that is no tool yet.
+type notCallable struct {
+	Method string `json:"method"`
+	Reason string `json:"reason"`
+}
+
+// notCallableOf returns the methods of b that are no tools.
+func notCallableOf(b *bridge.Bridge) []notCallable {
+	methods := []notCallable{}
+	for _, t := range b.Tools() {
+		if t.NotCallable != "" {
+			methods = append(methods, notCallable{Method: t.Method, Reason: t.NotCallable})
+		}
+	}
+	return methods
+}
+
+func (a *app) listTools(ctx context.Context, up *upstream, asJSON bool) error {
+	tools, err := client{up}.listTools(ctx)
+	if err != nil {
+		return err
+	}
+	others := notCallableOf(up.Bridge)
+	if asJSON {
+		raw := make([]json.RawMessage, len(tools))
+		for i, t := range tools {
+			raw[i] = t.raw
+		}
+		return a.printJSON(map[string]any{"tools": raw, "notCallable": others})
+	}
+	var b strings.Builder
+	if len(tools) == 0 {
+		b.WriteString("There are no tools.\n")
+	}
+	var rows []row
+	for _, t := range tools {
+		rows = append(rows, row{t.Name, summary(t.Description)})
+	}
+	b.WriteString(a.style.table(rows))
+	if len(others) > 0 {
+		b.WriteString("\n" + a.style.bold("Not callable yet:") + "\n")
+		rows = nil
+		for _, m := range others {
+			rows = append(rows, row{m.Method, m.Reason})
+		}
+		b.WriteString(a.style.table(rows))
+	}
+	return a.printf("%s", b.String())
+}
+
+func (a *app) describeTool(ctx context.Context, up *upstream, url, name string, asJSON bool) error {
+	tools, err := client{up}.listTools(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(tools, func(t mcpTool) bool { return t.Name == name })
+	if i < 0 {
+		return noTool(up.Bridge, url, name)
+	}
+	tool := tools[i]
+	if asJSON {
+		return a.printJSON(tool.raw)
+	}
+	var b strings.Builder
+	b.WriteString(a.style.bold(tool.Name))
+	if tool.Title != "" {
+		b.WriteString("  " + printable(tool.Title))
+	}
+	b.WriteByte('\n')
+	for _, t := range up.Tools() {
+		if t.Name == name {
+			b.WriteString(t.Method + "\n")
+		}
+	}
+	if tool.Description != "" {
+		b.WriteString("\n" + strings.Join(wrap(printable(tool.Description), a.style.width), "\n") + "\n")
+	}
+	for _, schema := range []struct {
+		heading string
+		raw     json.RawMessage
+	}{{"Input:", tool.InputSchema}, {"Output:", tool.OutputSchema}} {
+		text, err := indent(schema.raw)
+		if err != nil {
+			return err
+		}
+		b.WriteString("\n" + a.style.bold(schema.heading) + "\n" + text + "\n")
+	}
+	return a.printf("%s", b.String())
+}
+
+// indent lays JSON out for people. Members keep their order and numbers their
+// digits.
+func indent(raw json.RawMessage) (string, error) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return "", fmt.Errorf("print: %w", err)
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/bridge/grpcgo"
+)
+
+// startTimeout bounds the reading of descriptors at the start.
+const startTimeout = 30 * time.Second
+
+// upstream is a bridge of one upstream, and the connections below it.
+type upstream struct {
+	*bridge.Bridge
+
+	url    bridge.URL
+	caller bridge.CallCloser
+}
+
+// close ends the bridge and then its connections.
+func (u *upstream) close() {
+	u.Close()
+	_ = u.caller.Close() // the program ends, and nothing is lost with them
+}
+
+// open reads the descriptors of the upstream at a URL and returns its bridge,
+// which the caller must close.
+func (f *upstreamFlags) open(ctx context.Context, rawURL string, log *slog.Logger) (*upstream, error) {
+	url, err := bridge.ParseURL(rawURL)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	if err := f.check(url); err != nil {
+		return nil, err
+	}
+	caller, err := f.dial(url)
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.bridge(ctx, caller, log)
+	if err != nil {
+		return nil, errors.Join(f.explain(err, url), caller.Close())
+	}
+	return &upstream{Bridge: b, url: url, caller: caller}, nil
+}
+
+func (f *upstreamFlags) bridge(ctx context.Context, caller bridge.Caller, log *slog.Logger) (*bridge.Bridge, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	b, err := bridge.New(ctx, []bridge.Upstream{{
+		Caller:      caller,
+		Descriptors: f.source(),
+		Services:    f.services,
+	}}, f.options(log)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range b.Warnings() {
+		log.WarnContext(ctx, warning)
+	}
+	return b, nil
+}
+
+func (f *upstreamFlags) options(log *slog.Logger) []bridge.Option {
+	return []bridge.Option{
+		bridge.WithLogger(log),
+		bridge.WithTimeout(f.timeout),
+		bridge.WithRefresh(f.refresh),
+		bridge.WithForwardedHeaders(f.forward...),
+		bridge.WithReturnedHeaders(f.returned...),
+	}
+}
+
+// dial returns the caller for a URL: grpc-go for gRPC, connect-go for the
+// others.
+func (f *upstreamFlags) dial(url bridge.URL) (bridge.CallCloser, error) {
+	var config *tls.Config
+	if !f.tls.IsZero() {
+		var err error
+		if config, err = f.tls.Config(); err != nil {
+			return nil, err
+		}
+	}
+	header, err := f.header()
+	if err != nil {
+		return nil, err
+	}
+	var caller bridge.CallCloser
+	if url.Protocol == bridge.ProtocolGRPC {
+		opts := []grpcgo.Option{grpcgo.WithUserAgent(userAgent())}
+		if config != nil {
+			opts = append(opts, grpcgo.WithTLS(config))
+		}
+		if f.authority != "" {
+			opts = append(opts, grpcgo.WithAuthority(f.authority))
+		}
+		for key, values := range header {
+			opts = append(opts, grpcgo.WithHeader(key, values...))
+		}
+		if f.maxMessage > 0 {
+			opts = append(opts, grpcgo.WithMaxReceiveBytes(f.maxMessage), grpcgo.WithMaxSendBytes(f.maxMessage))
+		}
+		caller, err = grpcgo.Dial(url.String(), opts...)
+	} else {
+		caller, err = bridge.Connect(url.String(), bridge.ConnectConfig{
+			TLS:             config,
+			Authority:       f.authority,
+			Header:          header,
+			UserAgent:       userAgent(),
+			MaxReceiveBytes: f.maxMessage,
+			MaxSendBytes:    f.maxMessage,
+		})
+	}
+	if err != nil {
+		return nil, usagef("%s", flagNames.Replace(err.Error()))
+	}
+	return caller, nil
+}
+
+// flagNames turns the names of options in errors into those of flags.
+var flagNames = strings.NewReplacer(
+	"WithHeader", "--header",
+	"WithAuthority", "--authority",
+)
+
+func userAgent() string { return "mcp-bridge/" + bridge.Version() }
+
+// explain words an error of the start, and adds what the command line can do
+// about it.
+func (f *upstreamFlags) explain(err error, url bridge.URL) error {
+	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "bridge: ") {
+		err = inner // who says so needs no saying here
+	}
+	status, ok := errors.AsType[statusError](err)
+	switch {
+	case !ok:
+		return err
+	case status.Code() == code.Code_UNAVAILABLE:
+		// The message says what is wrong, and where.
+		return failf("%s", strings.TrimPrefix(status.Error(), code.Code_UNAVAILABLE.String()+": "))
+	case status.Code() == code.Code_UNIMPLEMENTED && f.source() == nil:
+		return failf("%s offers no server reflection (%s)", url, status.Error()).
+			hint("give its descriptors with --descriptors api.binpb (made by: buf build -o api.binpb)").
+			hint("or its sources with --proto ./proto")
+	case status.Code() == code.Code_RESOURCE_EXHAUSTED && f.source() == nil:
+		return failf("%w", err).
+			hint("descriptors count too: where the limit is this program's, raise it with --max-message-bytes")
+	default:
+		return err
+	}
+}
+
+// statusError is a status other than OK.
+type statusError interface {
+	error
+	Code() code.Code
+}
