@@ -1,0 +1,355 @@
+package walls
+
+import (
+	"bytes"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/mcp-bridge/mcp-bridge/"
+
+// Names for what several rooms need.
+var (
+	protobuf = []string{"google.golang.org/protobuf/...", "google.golang.org/genproto/googleapis/rpc/..."}
+	grpc     = []string{"google.golang.org/grpc/..."}
+	connect  = []string{"connectrpc.com/..."}
+	validate = []string{"buf.build/gen/go/bufbuild/protovalidate/...", "buf.build/go/protovalidate/..."}
+	anything = []string{"..."}
+
+	// testHelpers are imported by tests only.
+	testHelpers = []string{"bridge/internal/rpc/rpctest/...", "protocol/internal/prototest"}
+)
+
+// room is a rule about the imports of some packages, apart from the standard
+// library and from imports of their tests. A pattern is a path, or a prefix that
+// ends in "/..." and includes the path before it; "..." is everything. Paths of
+// this module are relative to it.
+type room struct {
+	packages  []string
+	may       []string // in this module
+	elsewhere []string // in other modules
+	why       string
+}
+
+// rooms are the rules. The first that matches a package counts, and every
+// package needs one.
+var rooms = []room{
+	{
+		packages: []string{"internal/jsontok"},
+		why:      "it scans bytes, and knows neither MCP nor protobuf",
+	},
+	{
+		packages: []string{"protocol"},
+		may:      []string{"internal/jsontok"},
+		why:      "the neutral middle knows no envelope, no transport and no protobuf",
+	},
+	{
+		packages: []string{"protocol/jsonrpc"},
+		may:      []string{"protocol", "internal/jsontok"},
+		why:      "the envelope knows no transport",
+	},
+	{
+		packages: []string{"protocol/internal/eventstream", "protocol/internal/guard"},
+		why:      "framing and HTTP checks know no MCP",
+	},
+	{
+		packages:  []string{"protocol/internal/prototest"},
+		may:       []string{"protocol", "internal/mcpschema"},
+		elsewhere: []string{"golang.org/x/tools/txtar"},
+		why:       "it tests transports without knowing them",
+	},
+	{
+		packages: []string{"protocol/legacy", "protocol/internal/..."},
+		may:      []string{"protocol", "protocol/jsonrpc", "protocol/legacy", "protocol/internal/...", "internal/jsontok"},
+		why:      "what transports share knows none of them",
+	},
+	{
+		packages: []string{"protocol/stdio", "protocol/streamable", "protocol/httpsse"},
+		may:      []string{"protocol", "protocol/jsonrpc", "protocol/legacy", "protocol/internal/...", "internal/jsontok"},
+		why:      "a transport knows no other transport and no backend",
+	},
+	{
+		packages: []string{"bridge/internal/upstreamurl", "bridge/internal/tlsconf", "bridge/internal/rpc/header"},
+		why:      "these are of use to every caller, so they depend on none",
+	},
+	{
+		packages:  []string{"bridge/internal/rpc/rpctest/..."},
+		may:       []string{"bridge/internal/rpc/..."},
+		elsewhere: slices.Concat(protobuf, connect, grpc),
+		why:       "it tests callers without knowing them",
+	},
+	{
+		packages:  []string{"bridge/internal/rpc/..."},
+		may:       []string{"bridge/internal/rpc/...", "bridge/internal/upstreamurl"},
+		elsewhere: protobuf,
+		why:       "the seam between the bridge and RPC knows neither grpc-go nor connect-go nor MCP",
+	},
+	{
+		packages:  []string{"bridge/internal/schema"},
+		may:       []string{"gen/mcp/..."},
+		elsewhere: slices.Concat(protobuf, validate),
+		why:       "what a type becomes is a matter of its descriptor",
+	},
+	{
+		packages:  []string{"bridge/internal/transcode"},
+		may:       []string{"internal/jsontok", "gen/mcp/..."},
+		elsewhere: protobuf,
+		why:       "what a value becomes is a matter of its descriptor",
+	},
+	{
+		packages:  []string{"bridge/internal/status", "bridge/internal/metadata"},
+		may:       []string{"protocol", "internal/jsontok", "bridge/internal/rpc/...", "bridge/internal/transcode", "gen/mcp/..."},
+		elsewhere: slices.Concat(protobuf, validate),
+		why:       "a translation knows both sides and nobody who uses it",
+	},
+	{
+		packages:  []string{"bridge/internal/descriptor"},
+		may:       []string{"bridge/internal/rpc/..."},
+		elsewhere: append([]string{"github.com/bufbuild/protocompile/...", "google.golang.org/genproto/..."}, protobuf...),
+		why:       "where descriptors come from has nothing to do with MCP",
+	},
+	{
+		packages:  []string{"bridge/internal/connectcall"},
+		may:       []string{"bridge/internal/rpc/...", "bridge/internal/upstreamurl", "bridge/internal/tlsconf"},
+		elsewhere: slices.Concat(protobuf, connect),
+		why:       "a caller knows the seam and its own library",
+	},
+	{
+		packages:  []string{"bridge/grpcgo"},
+		may:       []string{"bridge/internal/rpc/...", "bridge/internal/upstreamurl", "bridge/internal/tlsconf"},
+		elsewhere: slices.Concat(protobuf, grpc),
+		why:       "a caller knows the seam and its own library",
+	},
+	{
+		packages:  []string{"bridge/internal/..."},
+		may:       []string{"protocol", "internal/jsontok", "bridge/internal/...", "gen/mcp/..."},
+		elsewhere: slices.Concat(protobuf, validate),
+		why:       "only callers know connect-go and grpc-go, and only the bridge knows transports",
+	},
+	{
+		packages:  []string{"bridge"},
+		may:       []string{"protocol/...", "internal/jsontok", "bridge/internal/...", "gen/mcp/..."},
+		elsewhere: slices.Concat(protobuf, validate),
+		why:       "the bridge puts everything together, and is handed the callers it does not build in",
+	},
+	{
+		packages:  []string{"cmd/..."},
+		may:       []string{"bridge", "bridge/grpcgo", "protocol/...", "internal/jsontok", "internal/demo/...", "cmd/..."},
+		elsewhere: slices.Concat(protobuf, grpc, connect, []string{"github.com/spf13/...", "go.yaml.in/yaml/..."}),
+		why:       "a command is thin: it calls the public API",
+	},
+	{
+		packages:  []string{"gen/..."},
+		may:       []string{"gen/..."},
+		elsewhere: slices.Concat(protobuf, grpc, connect, validate),
+		why:       "generated code stands alone",
+	},
+	{
+		packages:  []string{"internal/..."},
+		may:       anything,
+		elsewhere: anything,
+		why:       "demo and test helpers; see links for who must not link them",
+	},
+}
+
+// link is a rule about what some packages link, through whatever packages.
+type link struct {
+	packages []string
+	except   []string
+	never    []string
+	why      string
+}
+
+var links = []link{
+	{
+		packages: []string{"protocol/...", "internal/jsontok"},
+		except:   testHelpers,
+		never:    []string{"google.golang.org/...", "connectrpc.com/...", "buf.build/...", "github.com/...", "golang.org/...", "go.uber.org/..."},
+		why:      "MCP itself needs nothing but the standard library",
+	},
+	{
+		packages: []string{"bridge", "bridge/internal/...", "protocol/..."},
+		except:   testHelpers,
+		never:    grpc,
+		why:      "grpc-go adds 4 MB; who wants it imports bridge/grpcgo",
+	},
+	{
+		packages: []string{"bridge/...", "protocol/..."},
+		except:   testHelpers,
+		never:    []string{"testing", "internal/demo/...", "internal/mcpschema", "gen/library/...", "github.com/spf13/...", "github.com/modelcontextprotocol/..."},
+		why:      "tests, the demo and the command line are not for users of the library",
+	},
+	{
+		packages: []string{"cmd/..."},
+		never:    slices.Concat(testHelpers, []string{"testing", "github.com/modelcontextprotocol/..."}),
+		why:      "a binary holds no test code",
+	},
+	{
+		packages: []string{"..."},
+		except:   []string{"internal/jsontok"},
+		never:    []string{"github.com/go-json-experiment/json/..."},
+		why:      "it asks public modules not to depend on it",
+	},
+}
+
+// pkg is a package as `go list` describes it.
+type pkg struct {
+	standard bool
+	imports  []string
+}
+
+// list returns the packages of this module and everything that they link, and
+// the names of those of this module.
+func list(t *testing.T) (all map[string]pkg, own []string) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{.ImportPath}} {{.Standard}} {{join .Imports \" \"}}", "./...")
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, stderr.Bytes())
+	}
+	all = make(map[string]pkg)
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		all[fields[0]] = pkg{standard: fields[1] == "true", imports: fields[2:]}
+		if strings.HasPrefix(fields[0], module) {
+			own = append(own, fields[0])
+		}
+	}
+	return all, own
+}
+
+// matches reports whether a pattern matches a package.
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		prefix, wild := strings.CutSuffix(pattern, "...")
+		if !wild {
+			return name == pattern
+		}
+		return strings.HasPrefix(name+"/", prefix)
+	})
+}
+
+// short returns the name of a package as rules have it.
+func short(name string) string { return strings.TrimPrefix(name, module) }
+
+// breaches returns the imports of a package that a room does not allow.
+func (r room) breaches(all map[string]pkg, name string) []string {
+	var found []string
+	for _, imported := range all[name].imports {
+		inside := strings.HasPrefix(imported, module)
+		switch {
+		case all[imported].standard, inside && matches(r.may, short(imported)), !inside && matches(r.elsewhere, imported):
+		default:
+			found = append(found, short(imported))
+		}
+	}
+	return found
+}
+
+// chain returns the shortest way from a package to one that it must not link,
+// or nil.
+func (l link) chain(all map[string]pkg, name string) []string {
+	from := map[string]string{name: ""}
+	for queue := []string{name}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if at != name && matches(l.never, short(at)) {
+			var way []string
+			for ; at != ""; at = from[at] {
+				way = append(way, short(at))
+			}
+			slices.Reverse(way)
+			return way
+		}
+		for _, next := range all[at].imports {
+			if _, seen := from[next]; !seen {
+				from[next] = at
+				queue = append(queue, next)
+			}
+		}
+	}
+	return nil
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	all, own := list(t)
+	unused := make(map[int]bool)
+	for i := range rooms {
+		unused[i] = true
+	}
+	for _, name := range own {
+		i := slices.IndexFunc(rooms, func(r room) bool { return matches(r.packages, short(name)) })
+		if i < 0 {
+			t.Errorf("no rule covers %s; add it to a room in this file", short(name))
+			continue
+		}
+		delete(unused, i)
+		if found := rooms[i].breaches(all, name); len(found) > 0 {
+			t.Errorf("%s must not import %s: %s", short(name), strings.Join(found, ", "), rooms[i].why)
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(unused)) {
+		t.Errorf("the rule for %q covers no package; remove it", rooms[i].packages)
+	}
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	all, own := list(t)
+	for _, l := range links {
+		for _, name := range own {
+			if !matches(l.packages, short(name)) || matches(l.except, short(name)) {
+				continue
+			}
+			if way := l.chain(all, name); way != nil {
+				t.Errorf("%s: %s", strings.Join(way, " -> "), l.why)
+			}
+		}
+	}
+}
+
+// TestRules tests the rules' own machinery.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"bridge", "bridge", true},
+		{"bridge", "bridge/grpcgo", false},
+		{"bridge/...", "bridge", true},
+		{"bridge/...", "bridge/grpcgo", true},
+		{"bridge/...", "bridges", false},
+		{"...", "anything/at/all", true},
+	} {
+		if got := matches([]string{tt.pattern}, tt.name); got != tt.want {
+			t.Errorf("%s matches %s: %t, want %t", tt.pattern, tt.name, got, tt.want)
+		}
+	}
+	all := map[string]pkg{
+		"fmt":             {standard: true},
+		module + "a":      {imports: []string{"fmt", module + "b", "example.com/x"}},
+		module + "b":      {imports: []string{"example.com/x"}},
+		"example.com/x":   {imports: []string{"example.com/y/z"}},
+		"example.com/y/z": {},
+	}
+	r := room{may: []string{"c"}, elsewhere: []string{"example.com/y/..."}}
+	if got := r.breaches(all, module+"a"); !slices.Equal(got, []string{"b", "example.com/x"}) {
+		t.Errorf("breaches %q", got)
+	}
+	l := link{never: []string{"example.com/y/..."}}
+	if got := l.chain(all, module+"b"); !slices.Equal(got, []string{"b", "example.com/x", "example.com/y/z"}) {
+		t.Errorf("chain %q", got)
+	}
+	if got := (link{never: []string{"nothing"}}).chain(all, module+"a"); got != nil {
+		t.Errorf("chain %q", got)
+	}
+}
