@@ -205,6 +205,46 @@ func TestUnimplementedRefreshes(t *testing.T) {
 	<-ended
 }
 
+// A backend that goes away and comes back with another API: calls fail as long
+// as it is away, then go on over a new connection, and the tools follow.
+func TestBackendRestarts(t *testing.T) {
+	t.Parallel()
+	methods := map[string]dynbackend.Method{"Echo": echo, "Repeat": echo}
+	backend := dynbackend.Start(t, map[string]string{"ping.proto": pingProto}, methods)
+	b := start(t, backend)
+	heard := newRecorder()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = b.Handle(ctx, request(protocol.MethodListen, `{"notifications":{"toolsListChanged":true}}`), heard)
+	}()
+	heard.wait(t, 1)
+	backend.Kill()
+	if res, err := call(t.Context(), t, b, "Ping_Echo", `{}`); err != nil || !res.IsError || !strings.Contains(res.Content[0].Text, backend.Addr) {
+		t.Errorf("%+v %v", res, err)
+	}
+	if _, err := b.Refresh(t.Context()); err == nil {
+		t.Error("a backend that is away was read")
+	}
+	if len(b.Tools()) != 2 {
+		t.Errorf("the tools went with the backend: %v", b.Tools())
+	}
+	dynbackend.StartAt(t, backend.Addr, map[string]string{"ping.proto": strings.Replace(pingProto, "rpc Echo", "rpc Repeat", 1)}, methods)
+	// Until the connection is there again calls fail; then the old method is
+	// unknown, which makes the Bridge look again.
+	for len(heard.seen()) < 2 {
+		if res, err := call(t.Context(), t, b, "Ping_Echo", `{}`); err != nil && !strings.Contains(err.Error(), "no tool") || err == nil && !res.IsError {
+			t.Fatalf("%+v %v", res, err)
+		}
+	}
+	if res, err := call(t.Context(), t, b, "Ping_Repeat", `{"text":"x"}`); err != nil || res.IsError {
+		t.Errorf("%+v %v", res, err)
+	}
+	cancel()
+	<-ended
+}
+
 // The Bridge's end is a graceful end of its subscriptions.
 func TestCloseEndsSubscriptions(t *testing.T) {
 	t.Parallel()

@@ -103,9 +103,7 @@ func (r *recorder) Notify(_ context.Context, n *protocol.Notification) error {
 func (r *recorder) wait(t *testing.T, n int) []*protocol.Notification {
 	t.Helper()
 	for {
-		r.mu.Lock()
-		all := r.all
-		r.mu.Unlock()
+		all := r.seen()
 		if len(all) >= n {
 			return all
 		}
@@ -115,4 +113,10 @@ func (r *recorder) wait(t *testing.T, n int) []*protocol.Notification {
 			t.Fatalf("got %d notifications, want %d", len(all), n)
 		}
 	}
+}
+
+func (r *recorder) seen() []*protocol.Notification {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all
 }

@@ -46,13 +46,20 @@ type api struct {
 // method without a function answers UNIMPLEMENTED. The test's end stops it.
 func Start(tb testing.TB, files map[string]string, methods map[string]Method, opts ...grpc.ServerOption) *Backend {
 	tb.Helper()
+	return StartAt(tb, "127.0.0.1:0", files, methods, opts...)
+}
+
+// StartAt is Start at a given address, such as that of a Backend that has been
+// killed.
+func StartAt(tb testing.TB, addr string, files map[string]string, methods map[string]Method, opts ...grpc.ServerOption) *Backend {
+	tb.Helper()
 	b := &Backend{}
 	b.Change(tb, files, methods)
 	b.server = grpc.NewServer(append(opts, grpc.UnknownServiceHandler(b.handle), grpc.MaxRecvMsgSize(64<<20))...)
 	reflectionpb.RegisterServerReflectionServer(b.server, reflection.NewServerV1(reflection.ServerOptions{
 		Services: b, DescriptorResolver: b, ExtensionResolver: b,
 	}))
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	lis, err := net.Listen("tcp", addr)
 	if err != nil {
 		tb.Fatal(err)
 	}
