@@ -34,9 +34,6 @@ const (
 	DefaultMaxConnections = 10_000
 )
 
-// writeTimeout bounds one write to a client that does not read.
-const writeTimeout = 30 * time.Second
-
 // Config configures a [Handler]. The zero value of every field but Handler
 // means its default.
 type Config struct {
@@ -169,11 +166,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request) {
 		c.duplex.Close()
 	}()
 
-	header := w.Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("Cache-Control", "no-cache, no-transform")
-	header.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
+	eventstream.Begin(w)
 	if err := out.event("endpoint", []byte(r.URL.EscapedPath()+"?sessionId="+id)); err != nil {
 		return
 	}
@@ -249,11 +242,5 @@ func (o *writer) event(name string, data []byte) error {
 func (o *writer) write(b []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	// Not every ResponseWriter has deadlines.
-	_ = o.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
-	defer func() { _ = o.rc.SetWriteDeadline(time.Time{}) }()
-	if _, err := o.w.Write(b); err != nil {
-		return err
-	}
-	return o.rc.Flush()
+	return eventstream.WriteFlush(o.w, o.rc, b)
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eventstream"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/guard"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
 	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
@@ -40,9 +41,6 @@ const (
 	// MaxBatch is how many messages a batch may hold.
 	MaxBatch = 128
 )
-
-// writeTimeout bounds one write to a client that does not read.
-const writeTimeout = 30 * time.Second
 
 // Config configures a [Handler]. The zero value of every field but Handler
 // means its default.
@@ -272,7 +270,7 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	// Where this fails the client is gone, and there is nobody to tell.
-	_ = writeFlush(w, http.NewResponseController(w), body)
+	_ = eventstream.WriteFlush(w, http.NewResponseController(w), body)
 }
 
 // writeError writes a JSON-RPC error with an HTTP status.

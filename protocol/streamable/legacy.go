@@ -88,9 +88,9 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, m *jsonrpc.
 		writeJSON(w, http.StatusOK, body)
 		return
 	}
-	startStream(w)
+	eventstream.Begin(w)
 	// The client is gone where this fails, and its session will time out.
-	_ = writeFlush(w, http.NewResponseController(w), eventstream.AppendEvent(nil, eventstream.Event{Data: body}))
+	_ = eventstream.WriteFlush(w, http.NewResponseController(w), eventstream.AppendEvent(nil, eventstream.Event{Data: body}))
 }
 
 // legacyBatch answers a batch, which only revision 2025-03-26 has on this
@@ -223,7 +223,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, ls *legacy.Session
 		writeJSON(w, status, body)
 		return
 	}
-	startStream(w)
+	eventstream.Begin(w)
 	h.pump(w, r, ls, s, st, 0, true)
 }
 
@@ -256,7 +256,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		}
 		from = n
 	}
-	startStream(w)
+	eventstream.Begin(w)
 	h.pump(w, r, ls, s, st, from, false)
 }
 
@@ -291,7 +291,7 @@ func (h *Handler) pump(w http.ResponseWriter, r *http.Request, ls *legacy.Sessio
 			from = e.n
 		}
 		// Even an empty buffer is flushed: it sends the head.
-		if err := writeFlush(w, rc, buf); err != nil {
+		if err := eventstream.WriteFlush(w, rc, buf); err != nil {
 			return
 		}
 		st.markSent(from)

@@ -212,7 +212,7 @@ func (o *modernWriter) end() {
 func (o *modernWriter) start() {
 	if !o.streaming {
 		o.streaming = true
-		startStream(o.w)
+		eventstream.Begin(o.w)
 	}
 }
 
@@ -222,26 +222,4 @@ func (o *modernWriter) event(msg []byte) {
 	o.flush()
 }
 
-func (o *modernWriter) flush() { o.err = writeFlush(o.w, o.rc, o.buf) }
-
-// startStream sends the head of an event stream.
-func startStream(w http.ResponseWriter) {
-	header := w.Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("Cache-Control", "no-cache, no-transform")
-	header.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
-}
-
-// writeFlush writes b and flushes it, within the write timeout where the
-// server supports one.
-func writeFlush(w http.ResponseWriter, rc *http.ResponseController, b []byte) error {
-	// Not every ResponseWriter has deadlines; without one the write blocks as
-	// long as the connection lives.
-	_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout))
-	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }()
-	if _, err := w.Write(b); err != nil { //nolint:gosec // JSON or events, never HTML
-		return err
-	}
-	return rc.Flush()
-}
+func (o *modernWriter) flush() { o.err = eventstream.WriteFlush(o.w, o.rc, o.buf) }
