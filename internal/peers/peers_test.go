@@ -65,10 +65,16 @@ func startBackend(t *testing.T) string {
 	return "grpc://" + lis.Addr().String()
 }
 
-// startServe runs `mcp-bridge serve` and returns the URL of the MCP endpoint.
-func startServe(t *testing.T, args ...string) string {
+// endpoints are where `mcp-bridge serve` listens.
+type endpoints struct {
+	URL string `json:"url"`
+	SSE string `json:"sse"`
+}
+
+// startServe runs `mcp-bridge serve --sse`.
+func startServe(t *testing.T, args ...string) endpoints {
 	t.Helper()
-	cmd := exec.Command(binary, append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...)...)
+	cmd := exec.Command(binary, append([]string{"serve", "--json", "--sse", "--listen", "127.0.0.1:0"}, args...)...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -90,13 +96,11 @@ func startServe(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Fatalf("serve said nothing: %v\n%s", err, stderr.Bytes())
 	}
-	var started struct {
-		URL string `json:"url"`
-	}
-	if err := json.Unmarshal(line, &started); err != nil || started.URL == "" {
+	var started endpoints
+	if err := json.Unmarshal(line, &started); err != nil || started.URL == "" || started.SSE == "" {
 		t.Fatalf("serve said %q", line)
 	}
-	return started.URL
+	return started
 }
 
 var wantTools = []string{
@@ -107,18 +111,22 @@ var wantTools = []string{
 func TestGoSDK(t *testing.T) {
 	t.Parallel()
 	backend := startBackend(t)
-	url := startServe(t, backend)
+	served := startServe(t, backend)
 	for _, revision := range mcp.SupportedProtocolVersions() {
-		for _, transport := range []string{"http", "stdio"} {
+		for _, transport := range []string{"http", "stdio", "sse"} {
 			if transport == "http" && revision == "2024-11-05" {
 				continue // that revision has no Streamable HTTP
 			}
+			if transport == "sse" && revision != "2024-11-05" {
+				continue // that revision has Streamable HTTP instead
+			}
 			t.Run(revision+"/"+transport, func(t *testing.T) {
 				t.Parallel()
-				var tr mcp.Transport = &mcp.StreamableClientTransport{Endpoint: url}
-				if transport == "stdio" {
-					tr = &mcp.CommandTransport{Command: exec.Command(binary, "stdio", backend)}
-				}
+				tr := map[string]mcp.Transport{
+					"http":  &mcp.StreamableClientTransport{Endpoint: served.URL},
+					"stdio": &mcp.CommandTransport{Command: exec.Command(binary, "stdio", backend)},
+					"sse":   &mcp.SSEClientTransport{Endpoint: served.SSE},
+				}[transport]
 				client := mcp.NewClient(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
 				session, err := client.Connect(t.Context(), tr, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 				if err != nil {
@@ -171,7 +179,7 @@ func TestTypeScriptSDKs(t *testing.T) {
 	node := nodetools.Node(t)
 	script := filepath.Join(nodetools.Root(t), "tools", "peers", "client.mjs")
 	backend := startBackend(t)
-	url := startServe(t, backend)
+	served := startServe(t, backend)
 	for _, tt := range []struct {
 		sdk, module string
 		revisions   []string
@@ -180,18 +188,22 @@ func TestTypeScriptSDKs(t *testing.T) {
 		{"v2", "@modelcontextprotocol/client", []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}},
 	} {
 		for _, revision := range tt.revisions {
-			for _, transport := range []string{"http", "stdio"} {
+			for _, transport := range []string{"http", "stdio", "sse"} {
 				if transport == "http" && revision == "2024-11-05" {
 					continue // that revision has no Streamable HTTP
+				}
+				if transport == "sse" && revision != "2024-11-05" {
+					continue // that revision has Streamable HTTP instead
 				}
 				t.Run(tt.sdk+"/"+revision+"/"+transport, func(t *testing.T) {
 					t.Parallel()
 					nodetools.Module(t, tt.module, "package.json")
-					args := []string{script, tt.sdk, revision, transport, url}
-					if transport == "stdio" {
-						args = []string{script, tt.sdk, revision, transport, binary, "stdio", backend}
-					}
-					checkReport(t, revision, run(t, node, args...))
+					target := map[string][]string{
+						"http":  {served.URL},
+						"sse":   {served.SSE},
+						"stdio": {binary, "stdio", backend},
+					}[transport]
+					checkReport(t, revision, run(t, node, append([]string{script, tt.sdk, revision, transport}, target...)...))
 				})
 			}
 		}
@@ -238,7 +250,7 @@ func TestInspector(t *testing.T) {
 	node := nodetools.Node22(t)
 	cli := nodetools.Module(t, "@modelcontextprotocol/inspector", "package.json")
 	backend := startBackend(t)
-	url := startServe(t, backend)
+	url := startServe(t, backend).URL
 	entry := inspectorEntry(t, cli)
 	for _, tt := range []struct {
 		name   string

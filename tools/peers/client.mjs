@@ -1,7 +1,7 @@
 // Lists and calls the demo's tools with an official TypeScript client, and
 // prints what it saw as one line of JSON.
 //
-// usage: node client.mjs v1|v2 REVISION http URL
+// usage: node client.mjs v1|v2 REVISION http|sse URL
 //        node client.mjs v1|v2 REVISION stdio COMMAND [ARG...]
 const [sdk, revision, transportKind, target, ...args] = process.argv.slice(2);
 
@@ -9,6 +9,7 @@ const packages = {
   v1: async () => ({
     ...(await import('@modelcontextprotocol/sdk/client/index.js')),
     ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')),
+    ...(await import('@modelcontextprotocol/sdk/client/sse.js')),
     ...(await import('@modelcontextprotocol/sdk/client/stdio.js')),
   }),
   v2: async () => ({
@@ -16,12 +17,13 @@ const packages = {
     ...(await import('@modelcontextprotocol/client/stdio')),
   }),
 };
-const { Client, StreamableHTTPClientTransport, StdioClientTransport } = await packages[sdk]();
+const { Client, StreamableHTTPClientTransport, SSEClientTransport, StdioClientTransport } = await packages[sdk]();
 
-const transport =
-  transportKind === 'http'
-    ? new StreamableHTTPClientTransport(new URL(target))
-    : new StdioClientTransport({ command: target, args, stderr: 'inherit' });
+const transport = {
+  http: () => new StreamableHTTPClientTransport(new URL(target)),
+  sse: () => new SSEClientTransport(new URL(target)),
+  stdio: () => new StdioClientTransport({ command: target, args, stderr: 'inherit' }),
+}[transportKind]();
 
 // Neither client lets a caller choose an older legacy revision: ask for it in
 // the initialize request itself.
