@@ -15,6 +15,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/header"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/option"
 )
 
 // Caller performs RPCs over an HTTP client. It is made by [Dial], [New] or
@@ -44,11 +45,11 @@ var (
 // message: envelopes, and the trailers of gRPC-Web.
 const envelopeSlack = maxHeaderBytes
 
-func newCaller(one, bidi connect.HTTPClient, base *url.URL, protocol Protocol, peer fault.Peer, o *options) *Caller {
-	c := &Caller{protocol: protocol, peer: peer, url: base.String(), maxReceive: o.maxReceive, maxSend: o.maxSend}
+func newCaller(one, bidi connect.HTTPClient, base *url.URL, protocol Protocol, peer fault.Peer, o *option.Options) *Caller {
+	c := &Caller{protocol: protocol, peer: peer, url: base.String(), maxReceive: o.MaxReceive, maxSend: o.MaxSend}
 	clientOptions := []connect.ClientOption{
 		connect.WithCodec(codec{}),
-		connect.WithReadMaxBytes(o.maxReceive),
+		connect.WithReadMaxBytes(o.MaxReceive),
 	}
 	switch protocol {
 	case ProtocolGRPC:
@@ -57,17 +58,17 @@ func newCaller(one, bidi connect.HTTPClient, base *url.URL, protocol Protocol, p
 		clientOptions = append(clientOptions, connect.WithGRPCWeb())
 	case ProtocolConnect:
 	}
-	if o.gzip {
+	if o.Gzip {
 		clientOptions = append(clientOptions, connect.WithSendGzip())
 	}
 	encoded := http.Header{}
-	header.Encode(encoded, o.header)
+	header.Encode(encoded, o.Header)
 	newClient := func(next connect.HTTPClient) *connect.Client[message, message] {
 		return connect.NewClient[message, message](&client{
 			next:      next,
 			base:      base,
-			authority: o.authority,
-			userAgent: o.userAgent,
+			authority: o.Authority,
+			userAgent: o.UserAgent,
 			header:    encoded,
 			answered:  &c.answered,
 		}, c.url, clientOptions...)

@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/option"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
 )
 
@@ -86,7 +87,7 @@ func NewInProcess(handler http.Handler, protocol Protocol, opts ...Option) (*Cal
 // which HTTP/1.1 lacks. With TLS the two sides negotiate.
 func Dial(u upstreamurl.URL, opts ...Option) (*Caller, error) {
 	o, err := newOptions(opts)
-	u.TLS = u.TLS || o.tls != nil
+	u.TLS = u.TLS || o.TLS != nil
 	base, urlErr := parseBase(u.Base())
 	if err := errors.Join(urlErr, err); err != nil {
 		return nil, err
@@ -119,7 +120,7 @@ func newClient(transport *http.Transport) *http.Client {
 	}
 }
 
-func newTransport(u upstreamurl.URL, protocols http.Protocols, o *options) *http.Transport {
+func newTransport(u upstreamurl.URL, protocols http.Protocols, o *option.Options) *http.Transport {
 	dialer := &net.Dialer{Timeout: connectTimeout}
 	transport := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -139,13 +140,13 @@ func newTransport(u upstreamurl.URL, protocols http.Protocols, o *options) *http
 	}
 	if u.TLS {
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-		if o.tls != nil {
-			transport.TLSClientConfig = o.tls.Clone()
+		if o.TLS != nil {
+			transport.TLSClientConfig = o.TLS.Clone()
 		}
-		if host, _, err := net.SplitHostPort(o.authority); err == nil {
+		if host, _, err := net.SplitHostPort(o.Authority); err == nil {
 			transport.TLSClientConfig.ServerName = cmp.Or(transport.TLSClientConfig.ServerName, host)
 		} else {
-			transport.TLSClientConfig.ServerName = cmp.Or(transport.TLSClientConfig.ServerName, o.authority)
+			transport.TLSClientConfig.ServerName = cmp.Or(transport.TLSClientConfig.ServerName, o.Authority)
 		}
 	}
 	return transport
