@@ -112,3 +112,14 @@ func (c *ConnectConfig) options() []connectcall.Option {
 	}
 	return opts
 }
+
+// InProcessCaller returns a Caller of the services that h serves in this
+// process, for an [Upstream] that wants other descriptors than those that
+// [InProcess] takes. Close waits for the handlers of calls under way.
+func InProcessCaller(h http.Handler) (CallCloser, error) {
+	caller, err := connectcall.NewInProcess(h, ProtocolConnect)
+	if err != nil {
+		return nil, err
+	}
+	return caller, nil
+}

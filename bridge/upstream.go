@@ -5,7 +5,6 @@ import (
 
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectcall"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 )
@@ -66,7 +65,7 @@ func Linked(services ...string) Source { return descriptor.Linked(services...) }
 // Calls go to h directly: no socket, no second listener. The services'
 // generated code must be linked in. [New] reports what is wrong.
 func InProcess(h http.Handler, services ...string) Upstream {
-	caller, err := connectcall.NewInProcess(h, ProtocolConnect)
+	caller, err := InProcessCaller(h)
 	if err != nil {
 		return Upstream{err: err}
 	}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -86,21 +86,19 @@ func (a *app) runDemo(ctx context.Context, web *httpFlags, asJSON bool) error {
 // demoBridge returns the bridge of the demo backend, which is asked for its
 // descriptors by reflection because those have comments. stop ends both.
 func demoBridge(ctx context.Context, backend http.Handler, log *slog.Logger) (_ *bridge.Bridge, stop func(), err error) {
-	// An Upstream of its own, so that the bridge does not close the Caller:
-	// calls under way need it after the bridge is closed.
-	caller := bridge.InProcess(backend).Caller
-	closeCaller := func() {
-		if c, ok := caller.(io.Closer); ok {
-			_ = c.Close() // the program ends, and nothing is lost with it
-		}
+	caller, err := bridge.InProcessCaller(backend)
+	if err != nil {
+		return nil, nil, err
 	}
 	b, err := bridge.New(ctx, []bridge.Upstream{{Caller: caller}}, bridge.WithLogger(log), bridge.WithTitle("Demo library"),
 		bridge.WithInstructions("A small lending library: search its books, read about them, check them out."))
 	if err != nil {
-		closeCaller()
-		return nil, nil, err
+		return nil, nil, errors.Join(err, caller.Close())
 	}
-	return b, func() { b.Close(); closeCaller() }, nil
+	return b, func() {
+		b.Close()
+		_ = caller.Close() // the program ends, and nothing is lost with it
+	}, nil
 }
 
 // nextSteps is what to try with the demo. Every command works when pasted.
