@@ -261,11 +261,11 @@ func FuzzDescriptor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var file descriptorpb.FileDescriptorProto
 		if proto.Unmarshal(b, &file) != nil {
-			t.Skip()
+			t.Skip("no file descriptor")
 		}
 		fd, err := protodesc.FileOptions{AllowUnresolvable: true}.New(&file, protoregistry.GlobalFiles)
 		if err != nil {
-			t.Skip()
+			t.Skip("a file that no registry takes")
 		}
 		for i := range fd.Messages().Len() {
 			schemas(t, fd.Messages().Get(i), Options{})
