@@ -86,7 +86,9 @@ func (b *Bridge) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 		defer cancel()
 	}
 	start := time.Now()
+	stop := b.heartbeat(ctx, r, n, t.Method)
 	res, err := t.plan.Call(ctx, arguments, r)
+	stop()
 	status, _ := errors.AsType[*rpc.StatusError](err)
 	b.logCall(ctx, r, n, t, status, time.Since(start))
 	if status != nil {
