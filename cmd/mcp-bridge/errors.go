@@ -15,6 +15,7 @@ const (
 	exitOK      = 0
 	exitFailure = 1
 	exitUsage   = 2
+	exitSignal  = 128 // and the number of the signal
 )
 
 // failure is an error with advice. Its text is one line; each hint is one more.

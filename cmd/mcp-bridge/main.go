@@ -17,9 +17,19 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for an orderly end; a second one has its default
-	// effect, which is the end at once.
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// The first signal asks for an orderly end, a second one is the end at
+	// once, with the status that a shell gives to what a signal has ended.
+	go func() {
+		<-signals
+		cancel()
+		status := exitFailure
+		if s, ok := (<-signals).(syscall.Signal); ok {
+			status = exitSignal + int(s)
+		}
+		os.Exit(status)
+	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -315,7 +315,7 @@ func TestSecondSignal(t *testing.T) {
 		select {
 		case err := <-ended:
 			exit, ok := errors.AsType[*exec.ExitError](err)
-			if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+			if !ok || exit.ExitCode() != exitSignal+int(syscall.SIGTERM) {
 				t.Errorf("ended with %v\n%s", err, p.stderr.String())
 			}
 			contains(t, <-response, "error: ")
