@@ -30,11 +30,14 @@ type Conn struct {
 	legacy  *legacy.Server
 	log     *slog.Logger
 
-	writeMu sync.Mutex
+	writeMu sync.Mutex // before postMu
 	write   func(message []byte) error
 
 	calls jsonrpc.Calls
 	wg    sync.WaitGroup
+
+	postMu sync.Mutex
+	posted map[string]bool // notifications that wait to be written
 
 	streamsMu    sync.Mutex
 	streams      map[string]context.CancelFunc
@@ -274,11 +277,29 @@ func (c *Conn) notify(_ context.Context, n *protocol.Notification) error {
 	return c.deliver(jsonrpc.AppendNotification(nil, n))
 }
 
+// post takes a notification that belongs to no request. Writing may block on a
+// slow client, and post must not; one that waits to be written already is not
+// written twice, so a client that does not read costs one goroutine for every
+// kind of change at most.
 func (c *Conn) post(n *protocol.Notification) {
 	msg := jsonrpc.AppendNotification(nil, n)
-	// Writing may block on a slow client, and post must not.
+	c.postMu.Lock()
+	defer c.postMu.Unlock()
+	if c.posted[string(msg)] {
+		return
+	}
+	if c.posted == nil {
+		c.posted = make(map[string]bool)
+	}
+	c.posted[string(msg)] = true
 	c.wg.Go(func() {
-		if err := c.deliver(msg); err != nil {
+		c.writeMu.Lock()
+		defer c.writeMu.Unlock()
+		// From here on a further change is news.
+		c.postMu.Lock()
+		delete(c.posted, string(msg))
+		c.postMu.Unlock()
+		if err := c.write(msg); err != nil {
 			c.log.Debug("notification not delivered", "method", n.Method, "error", err)
 		}
 	})
