@@ -25,6 +25,7 @@ type upstreamFlags struct {
 	timeout       time.Duration
 	refresh       time.Duration
 	maxMessage    int
+	gzip          bool
 	descriptorSet string
 	protos        []string
 	protoPaths    []string
@@ -47,8 +48,9 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	f.DurationVar(&u.timeout, "timeout", bridge.DefaultTimeout, "bound every call by this `time`; 0 for no bound")
 	f.DurationVar(&u.refresh, "refresh", 0, "read the descriptors again at this `interval`; 0 for never, except after UNIMPLEMENTED")
 	f.IntVar(&u.maxMessage, "max-message-bytes", 0, "largest message in `bytes`, in both directions; 0 for the defaults, 16 MiB from the upstream and 4 MiB to it and from MCP clients")
+	f.BoolVar(&u.gzip, "gzip", false, "compress requests to the upstream; compressed responses are accepted in any case")
 	annotate(cmd, groupUpstream, "service", "header", "forward-header", "return-header", "ca", "cert", "key", "authority",
-		"insecure-skip-verify", "timeout", "refresh", "max-message-bytes")
+		"insecure-skip-verify", "timeout", "refresh", "max-message-bytes", "gzip")
 	f.StringVar(&u.descriptorSet, "descriptors", "", "read a FileDescriptorSet from this `file`, as buf build -o or protoc --descriptor_set_out --include_imports write it")
 	f.StringArrayVar(&u.protos, "proto", nil, "compile this .proto `file` or directory of them; may be repeated")
 	f.StringArrayVar(&u.protoPaths, "proto-path", nil, "look for imports of --proto in this `directory`; may be repeated")

@@ -108,6 +108,9 @@ func (f *upstreamFlags) dial(url bridge.URL) (bridge.CallCloser, error) {
 		if f.maxMessage > 0 {
 			opts = append(opts, grpcgo.WithMaxReceiveBytes(f.maxMessage), grpcgo.WithMaxSendBytes(f.maxMessage))
 		}
+		if f.gzip {
+			opts = append(opts, grpcgo.WithGzip())
+		}
 		caller, err = grpcgo.Dial(url.String(), opts...)
 	} else {
 		caller, err = bridge.Connect(url.String(), bridge.ConnectConfig{
@@ -117,6 +120,7 @@ func (f *upstreamFlags) dial(url bridge.URL) (bridge.CallCloser, error) {
 			UserAgent:       userAgent(),
 			MaxReceiveBytes: f.maxMessage,
 			MaxSendBytes:    f.maxMessage,
+			Gzip:            f.gzip,
 		})
 	}
 	if err != nil {
