@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -35,16 +36,17 @@ func DescriptorSet(path string) Source {
 }
 
 func readSet(path string) (*descriptorpb.FileDescriptorSet, error) {
-	info, err := os.Stat(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
-	if info.Size() > maxSetBytes {
-		return nil, fmt.Errorf("it has %d bytes, and at most %d are read", info.Size(), maxSetBytes)
-	}
-	data, err := os.ReadFile(path)
+	defer func() { _ = file.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(file, maxSetBytes+1))
 	if err != nil {
 		return nil, errors.Unwrap(err)
+	}
+	if len(data) > maxSetBytes {
+		return nil, fmt.Errorf("it has more than %d bytes", maxSetBytes)
 	}
 	set := &descriptorpb.FileDescriptorSet{}
 	const howTo = "make one with `buf build -o api.binpb` or `protoc --include_imports --descriptor_set_out=api.binpb`"
@@ -53,7 +55,7 @@ func readSet(path string) (*descriptorpb.FileDescriptorSet, error) {
 		switch {
 		case bytes.HasPrefix(trimmed, []byte("{")):
 			return nil, errors.New("this is JSON, and a binary FileDescriptorSet is wanted; " + howTo)
-		case bytes.HasPrefix(trimmed, []byte("syntax")), bytes.HasPrefix(trimmed, []byte("//")), bytes.HasPrefix(trimmed, []byte("edition")):
+		case bytes.HasPrefix(trimmed, []byte("syntax")), bytes.HasPrefix(trimmed, []byte("//")), bytes.HasPrefix(trimmed, []byte("/*")), bytes.HasPrefix(trimmed, []byte("edition")):
 			return nil, errors.New("this is .proto source; pass it as --proto")
 		case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
 			return nil, errors.New("this is compressed by gzip; decompress it first")
@@ -112,7 +114,7 @@ func Linked(services ...string) Source {
 		for _, name := range services {
 			d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
 			if err != nil {
-				errs = append(errs, fmt.Errorf("no service %s is linked into this program%s; import its generated package", name, nearest(name)))
+				errs = append(errs, fmt.Errorf("no service %q is linked into this program%s; import its generated package", name, nearest(name)))
 				continue
 			}
 			if _, ok := d.(protoreflect.ServiceDescriptor); !ok {

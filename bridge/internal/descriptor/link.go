@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,8 +15,18 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// maxFiles bounds the files of one source.
-const maxFiles = 20_000
+const (
+	// maxFiles bounds the files of one source.
+	maxFiles = 20_000
+	// maxProblems bounds the errors that are reported at once.
+	maxProblems = 20
+	// maxNesting bounds the segments of a package's name and of a message's.
+	// protoc allows 32 levels of messages.
+	maxNesting = 100
+	// maxPublicImports bounds the ways along public imports from all files.
+	// Linking follows each of them, and there are 2^n in n layers of two files.
+	maxPublicImports = 10_000_000
+)
 
 // linker links files that came in any order. It adds files that are missing
 // from what is linked into the program, and it mends imports of files that go
@@ -26,67 +36,88 @@ type linker struct {
 	protos map[string]*descriptorpb.FileDescriptorProto
 	// defines says which file defines a top-level symbol.
 	defines map[string]string
+	// shorter has the files whose paths end in a path, see [linker.addPath].
+	shorter map[string][]string
 	linked  *protoregistry.Files
-	state   map[string]int // 1 while a file is being linked, 2 after
+	// begun has the files that are linked or being linked, via the latter.
+	begun map[string]bool
+	via   []string
+	// failed says why files cannot be linked: for an error of their own, or
+	// of a file that they import. causes has each of these errors once.
+	failed map[string]error
+	causes []error
+	// public counts the ways along public imports from a file, publicSum those
+	// that have been followed.
+	public    map[string]int
+	publicSum int
 }
 
-// link returns a registry of all files.
+// link returns a registry of all files, and of those of the program that they
+// import.
 func link(files []*descriptorpb.FileDescriptorProto) (*protoregistry.Files, error) {
-	if len(files) > maxFiles {
-		return nil, fmt.Errorf("there are %d files, and at most %d are read", len(files), maxFiles)
-	}
+	l := linkEach(files)
+	return l.linked, joined(l.causes)
+}
+
+// linkEach links those files that can be.
+func linkEach(files []*descriptorpb.FileDescriptorProto) *linker {
 	l := &linker{
 		protos:  make(map[string]*descriptorpb.FileDescriptorProto, len(files)),
 		defines: make(map[string]string),
+		shorter: make(map[string][]string),
 		linked:  &protoregistry.Files{},
-		state:   make(map[string]int),
+		begun:   make(map[string]bool, len(files)),
+		failed:  make(map[string]error),
+		public:  make(map[string]int),
 	}
-	var errs []error
+	if len(files) > maxFiles {
+		l.causes = []error{fmt.Errorf("there are %d files, and at most %d are read", len(files), maxFiles)}
+		return l
+	}
 	for _, fd := range files {
 		if err := l.add(fd); err != nil {
-			errs = append(errs, err)
+			l.failed[fd.GetName()] = l.blame(err)
 		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
 	}
 	for _, name := range sortedNames(l.protos) {
-		if err := l.link(name, nil); err != nil {
-			errs = append(errs, err)
-		}
+		_ = l.link(name) // blamed already
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	l.addImported()
+	return l
+}
+
+// blame notes an error that is not the consequence of another.
+func (l *linker) blame(err error) error {
+	l.causes = append(l.causes, err)
+	return err
+}
+
+// joined returns one error of all, of which it tells the first ones.
+func joined(errs []error) error {
+	if n := len(errs) - maxProblems; n > 0 {
+		errs = append(slices.Clone(errs[:maxProblems]), fmt.Errorf("and %d more problems", n))
 	}
-	return l.linked, l.addImported()
+	return errors.Join(errs...)
 }
 
 // addImported registers the files of the program that were imported, so that
-// the registry is complete by itself.
-func (l *linker) addImported() error {
+// the registry is complete by itself. One that defines what there is already
+// is not missed.
+func (l *linker) addImported() {
 	all := make(map[string]protoreflect.FileDescriptor)
 	l.linked.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
 		reach(all, fd)
 		return true
 	})
-	for name, fd := range all {
-		if _, err := l.linked.FindFileByPath(name); err == nil {
-			continue
-		}
-		if err := l.linked.RegisterFile(fd); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if _, err := l.linked.FindFileByPath(name); err != nil {
+			_ = l.linked.RegisterFile(all[name])
 		}
 	}
-	return nil
 }
 
 func sortedNames(m map[string]*descriptorpb.FileDescriptorProto) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(m))
 }
 
 func (l *linker) add(fd *descriptorpb.FileDescriptorProto) error {
@@ -100,11 +131,44 @@ func (l *linker) add(fd *descriptorpb.FileDescriptorProto) error {
 		}
 		return fmt.Errorf("there are two different files %s", name)
 	}
+	if err := check(fd); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	l.protos[name] = fd
+	l.addPath(name)
 	for _, symbol := range symbols(fd) {
-		l.defines[symbol] = name
+		if other, ok := l.defines[symbol]; !ok || name < other {
+			l.defines[symbol] = name
+		}
 	}
 	return nil
+}
+
+// check refuses what protobuf-go does not withstand.
+func check(fd *descriptorpb.FileDescriptorProto) error {
+	if fd.GetSyntax() == "editions" {
+		// Under some paths, protobuf-go would end the program for an edition
+		// that it does not know.
+		probe := &descriptorpb.FileDescriptorProto{Name: new("edition.proto"), Syntax: fd.Syntax, Edition: fd.Edition}
+		if _, err := protodesc.NewFile(probe, nil); err != nil {
+			return fmt.Errorf("edition %s is not supported", strings.TrimPrefix(fd.GetEdition().String(), "EDITION_"))
+		}
+	}
+	depth := strings.Count(fd.GetPackage(), ".") + 1
+	if depth > maxNesting || !shallow(fd.GetMessageType(), maxNesting-depth) {
+		return fmt.Errorf("its messages are nested more than %d levels deep", maxNesting)
+	}
+	return nil
+}
+
+// shallow reports whether messages are nested no more than so many levels deep.
+func shallow(messages []*descriptorpb.DescriptorProto, levels int) bool {
+	if levels <= 0 {
+		return len(messages) == 0
+	}
+	return !slices.ContainsFunc(messages, func(m *descriptorpb.DescriptorProto) bool {
+		return !shallow(m.GetNestedType(), levels-1)
+	})
 }
 
 func sameFile(a, b *descriptorpb.FileDescriptorProto) bool {
@@ -114,8 +178,7 @@ func sameFile(a, b *descriptorpb.FileDescriptorProto) bool {
 	return aerr == nil && berr == nil && bytes.Equal(ab, bb)
 }
 
-// symbols returns the full names of the top-level messages, enums and
-// extensions of a file.
+// symbols returns the full names of the top-level messages and enums of a file.
 func symbols(fd *descriptorpb.FileDescriptorProto) []string {
 	var names []string
 	add := func(name string) {
@@ -133,223 +196,110 @@ func symbols(fd *descriptorpb.FileDescriptorProto) []string {
 	return names
 }
 
-// link links a file after all files it imports. via is how it was reached.
-func (l *linker) link(name string, via []string) error {
-	switch l.state[name] {
-	case 2:
-		return nil
-	case 1:
-		return fmt.Errorf("files import each other: %s", strings.Join(append(via, name), " -> "))
-	}
-	l.state[name] = 1
-	defer func() { l.state[name] = 2 }()
-	via = append(slices.Clip(via), name)
-
-	fd, err := l.relink(l.protos[name])
-	if err != nil {
+// link links a file after all files it imports.
+func (l *linker) link(name string) error {
+	if err := l.failed[name]; err != nil {
 		return err
 	}
+	if l.begun[name] {
+		if i := slices.Index(l.via, name); i >= 0 {
+			return l.blame(fmt.Errorf("files import each other: %s -> %s", strings.Join(l.via[i:], " -> "), name))
+		}
+		return nil
+	}
+	l.begun[name] = true
+	l.via = append(l.via, name)
+	err := l.linkFile(l.protos[name])
+	l.via = l.via[:len(l.via)-1]
+	if err != nil {
+		l.failed[name] = err
+	}
+	return err
+}
+
+func (l *linker) linkFile(fd *descriptorpb.FileDescriptorProto) error {
+	name := fd.GetName()
+	fd, missing := l.relink(fd)
 	for _, dep := range fd.GetDependency() {
 		if _, ok := l.protos[dep]; ok {
-			if err := l.link(dep, via); err != nil {
+			if err := l.link(dep); err != nil {
 				return err
 			}
 		}
 	}
+	if !l.affordable(fd) {
+		return l.blame(fmt.Errorf("%s: public imports lead from file to file in too many ways", name))
+	}
 	file, err := protodesc.NewFile(fd, resolver{l.linked})
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		if len(missing) > 0 {
+			if _, lenient := (protodesc.FileOptions{AllowUnresolvable: true}).New(fd, resolver{l.linked}); lenient == nil {
+				return l.blame(&MissingImportError{File: name, Imports: missing})
+			}
+		}
+		return l.blame(fmt.Errorf("%s: %w", name, err))
 	}
 	if err := l.linked.RegisterFile(file); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		if other, symbol, ok := l.conflict(file); ok {
+			err = fmt.Errorf("%s defines %s too", other, symbol)
+		}
+		return l.blame(fmt.Errorf("%s: %w", name, err))
 	}
 	return nil
 }
 
-// relink returns fd with every import replaced by the path of a file that
-// there is. An import that cannot be found is left out where nothing in the
-// file needs it, which the linking of the file then shows.
-func (l *linker) relink(fd *descriptorpb.FileDescriptorProto) (*descriptorpb.FileDescriptorProto, error) {
-	var changed *descriptorpb.FileDescriptorProto
-	var missing []string
-	for i, dep := range fd.GetDependency() {
-		actual, ok := l.find(dep, fd)
-		if actual == dep {
-			continue
-		}
-		if changed == nil {
-			changed = proto.CloneOf(fd)
-		}
+// conflict returns the file that defines something that file defines too.
+func (l *linker) conflict(file protoreflect.FileDescriptor) (other string, symbol protoreflect.FullName, ok bool) {
+	find := func(d protoreflect.Descriptor) {
 		if !ok {
-			missing = append(missing, dep)
-			actual = ""
+			if found, err := l.linked.FindDescriptorByName(d.FullName()); err == nil {
+				other, symbol, ok = found.ParentFile().Path(), d.FullName(), true
+			}
 		}
-		changed.Dependency[i] = actual
 	}
-	if changed == nil {
-		return fd, nil
+	for i := range file.Messages().Len() {
+		find(file.Messages().Get(i))
 	}
-	dropMissing(changed)
-	if len(missing) > 0 && l.needs(changed) {
-		return nil, &MissingImportError{File: fd.GetName(), Imports: missing}
+	for i := range file.Services().Len() {
+		find(file.Services().Get(i))
 	}
-	return changed, nil
+	for i := range file.Extensions().Len() {
+		find(file.Extensions().Get(i))
+	}
+	for i := range file.Enums().Len() {
+		enum := file.Enums().Get(i)
+		find(enum)
+		for j := range enum.Values().Len() {
+			find(enum.Values().Get(j))
+		}
+	}
+	return other, symbol, ok
 }
 
-// find returns the path of the file that fd means by the import dep.
-func (l *linker) find(dep string, fd *descriptorpb.FileDescriptorProto) (string, bool) {
-	if _, ok := l.protos[dep]; ok {
-		return dep, true
-	}
-	// A file of the program stands in for one that is missing.
-	if _, err := protoregistry.GlobalFiles.FindFileByPath(dep); err == nil {
-		return dep, true
-	}
-	// The same file under a longer or a shorter path.
-	var found []string
-	for name := range l.protos {
-		if name != fd.GetName() && (strings.HasSuffix(name, "/"+dep) || strings.HasSuffix(dep, "/"+name)) {
-			found = append(found, name)
-		}
-	}
-	if len(found) == 1 {
-		return found[0], true
-	}
-	// The file that has the name and defines something that fd uses.
-	for _, ref := range references(fd) {
-		for symbol := ref; symbol != ""; symbol = parent(symbol) {
-			if name, ok := l.defines[symbol]; ok && name != fd.GetName() && path.Base(name) == path.Base(dep) {
-				return name, true
-			}
-		}
-	}
-	return "", false
-}
-
-// needs reports whether fd refers to a type that none of its imports, nor
-// what they import publicly, nor it itself defines.
-func (l *linker) needs(fd *descriptorpb.FileDescriptorProto) bool {
-	known := make(map[string]bool)
-	for _, s := range symbols(fd) {
-		known[s] = true
-	}
-	seen := make(map[string]bool)
-	var include func(dep string)
-	include = func(dep string) {
-		if seen[dep] {
-			return
-		}
-		seen[dep] = true
-		file, ok := l.protos[dep]
-		if !ok {
-			global, err := protoregistry.GlobalFiles.FindFileByPath(dep)
-			if err != nil {
-				return
-			}
-			file = protodesc.ToFileDescriptorProto(global)
-		}
-		for _, s := range symbols(file) {
-			known[s] = true
-		}
-		for _, i := range file.GetPublicDependency() {
-			if int(i) < len(file.GetDependency()) {
-				include(file.GetDependency()[i])
-			}
-		}
-	}
+// affordable reports whether following the public imports of all that fd
+// imports is within the limit, and counts it.
+func (l *linker) affordable(fd *descriptorpb.FileDescriptorProto) bool {
 	for _, dep := range fd.GetDependency() {
-		include(dep)
-	}
-	for _, ref := range references(fd) {
-		found := false
-		for symbol := ref; symbol != "" && !found; symbol = parent(symbol) {
-			found = known[symbol]
-		}
-		if !found {
-			return true
+		if file, err := (resolver{l.linked}).FindFileByPath(dep); err == nil {
+			l.publicSum = min(l.publicSum+l.ways(file), maxPublicImports+1)
 		}
 	}
-	return false
+	return l.publicSum <= maxPublicImports
 }
 
-// dropMissing removes empty imports, and what refers to imports by number.
-func dropMissing(fd *descriptorpb.FileDescriptorProto) {
-	moved := make(map[int32]int32)
-	var deps []string
-	for i, dep := range fd.GetDependency() {
-		if dep != "" && !slices.Contains(deps, dep) {
-			moved[int32(i)] = int32(len(deps)) //nolint:gosec // there are at most maxFiles imports
-			deps = append(deps, dep)
+// ways counts the ways along public imports from file.
+func (l *linker) ways(file protoreflect.FileDescriptor) int {
+	if n, ok := l.public[file.Path()]; ok {
+		return n
+	}
+	n := 1
+	for i := range file.Imports().Len() {
+		if dep := file.Imports().Get(i); dep.IsPublic {
+			n = min(n+l.ways(dep.FileDescriptor), maxPublicImports+1)
 		}
 	}
-	renumber := func(list []int32) []int32 {
-		var out []int32
-		for _, i := range list {
-			if n, ok := moved[i]; ok {
-				out = append(out, n)
-			}
-		}
-		return out
-	}
-	fd.Dependency = deps
-	fd.PublicDependency = renumber(fd.GetPublicDependency())
-	fd.WeakDependency = renumber(fd.GetWeakDependency())
-}
-
-// references returns the full names of all types that a file refers to.
-func references(fd *descriptorpb.FileDescriptorProto) []string {
-	var refs []string
-	seen := make(map[string]bool)
-	add := func(name string) {
-		if name = strings.TrimPrefix(name, "."); name != "" && !seen[name] {
-			seen[name] = true
-			refs = append(refs, name)
-		}
-	}
-	var message func(m *descriptorpb.DescriptorProto)
-	message = func(m *descriptorpb.DescriptorProto) {
-		for _, f := range slices.Concat(m.GetField(), m.GetExtension()) {
-			add(f.GetTypeName())
-			add(f.GetExtendee())
-		}
-		for _, n := range m.GetNestedType() {
-			message(n)
-		}
-	}
-	for _, m := range fd.GetMessageType() {
-		message(m)
-	}
-	for _, e := range fd.GetExtension() {
-		add(e.GetTypeName())
-		add(e.GetExtendee())
-	}
-	for _, s := range fd.GetService() {
-		for _, m := range s.GetMethod() {
-			add(m.GetInputType())
-			add(m.GetOutputType())
-		}
-	}
-	return refs
-}
-
-func parent(symbol string) string {
-	i := strings.LastIndexByte(symbol, '.')
-	if i < 0 {
-		return ""
-	}
-	return symbol[:i]
-}
-
-// MissingImportError says that a file imports files that are not to be had
-// and that it needs.
-type MissingImportError struct {
-	File    string
-	Imports []string
-}
-
-// Error names the files.
-func (e *MissingImportError) Error() string {
-	return fmt.Sprintf("%s imports %s, which is missing", e.File, strings.Join(e.Imports, ", "))
+	l.public[file.Path()] = n
+	return n
 }
 
 // resolver finds linked files, and after them those of the program.

@@ -11,14 +11,20 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 )
 
-// maxRounds bounds how often a server is asked for further imports.
-const maxRounds = 1000
+const (
+	// maxRounds bounds how often a server is asked for further imports.
+	maxRounds = 1000
+	// maxErrorBytes bounds what a server says about a service that it does not
+	// describe.
+	maxErrorBytes = 500
+)
 
 // The fields of grpc.reflection.v1.ServerReflectionRequest and
 // ServerReflectionResponse that are used. v1alpha has the same. They are
@@ -50,9 +56,9 @@ func (e *NoReflectionError) Unwrap() error { return e.Cause }
 // cannot be had is left out with a warning.
 func Reflection(caller rpc.Caller) Source {
 	return SourceFunc(func(ctx context.Context) (*Set, error) {
-		r := &reflector{caller: caller, protos: make(map[string]*descriptorpb.FileDescriptorProto)}
 		var err error
-		for _, r.version = range []string{"v1", "v1alpha"} {
+		for _, version := range []string{"v1", "v1alpha"} {
+			r := &reflector{caller: caller, version: version, protos: make(map[string]*descriptorpb.FileDescriptorProto)}
 			var set *Set
 			if set, err = r.load(ctx); err == nil {
 				return set, nil
@@ -85,12 +91,43 @@ func (r *reflector) load(ctx context.Context) (*Set, error) {
 	if err := r.imports(ctx); err != nil {
 		return nil, err
 	}
-	files, err := link(slices.Collect(maps.Values(r.protos)))
-	if err != nil {
-		// One service that cannot be linked must not cost all the others.
-		return r.piecemeal(names, err)
+	return r.link(names)
+}
+
+// link links all files and returns the services that could be linked: one that
+// could not must not cost the others.
+func (r *reflector) link(names []string) (*Set, error) {
+	l := linkEach(slices.Collect(maps.Values(r.protos)))
+	definedIn := make(map[string]string)
+	for _, file := range sortedNames(r.protos) {
+		fd := r.protos[file]
+		for _, s := range fd.GetService() {
+			definedIn[strings.TrimPrefix(fd.GetPackage()+"."+s.GetName(), ".")] = file
+		}
 	}
-	return newSet(files, names, r.warnings)
+	good := []string{} // nil stands for all services
+	for _, name := range names {
+		if d, err := l.linked.FindDescriptorByName(protoreflect.FullName(name)); err == nil {
+			if _, ok := d.(protoreflect.ServiceDescriptor); ok {
+				good = append(good, name)
+				continue
+			}
+		}
+		reason := l.failed[definedIn[name]]
+		if reason == nil {
+			reason = errors.New("the backend sent a file that does not define it")
+		}
+		r.warn(name, reason.Error())
+	}
+	if err := joined(l.causes); err != nil && len(good) == 0 {
+		return nil, err
+	}
+	return newSet(l.linked, good, r.warnings)
+}
+
+// warn notes why a service is left out, in so many words.
+func (r *reflector) warn(service, reason string) {
+	r.warnings = append(r.warnings, fmt.Sprintf("%s is left out: %s", service, reason))
 }
 
 // services asks for the names of the services.
@@ -110,6 +147,9 @@ func (r *reflector) services(ctx context.Context) ([]string, error) {
 			return eachField(service, func(n protowire.Number, name []byte) error {
 				if n == 1 && !IsInfrastructure(string(name)) {
 					names = append(names, string(name))
+				}
+				if len(names) > maxFiles {
+					return fmt.Errorf("the backend lists more than %d services", maxFiles)
 				}
 				return nil
 			})
@@ -133,11 +173,11 @@ func (r *reflector) filesOf(ctx context.Context, names []string) ([]string, erro
 			have = append(have, q.value)
 			return r.addFiles(value)
 		case responseError:
-			r.warnings = append(r.warnings, fmt.Sprintf("%s is left out: the backend does not describe it: %s", q.value, errorMessage(value)))
+			r.warn(q.value, "the backend does not describe it: "+errorMessage(value))
 		}
 		return nil
 	})
-	return have, err
+	return slices.Compact(have), err
 }
 
 // imports asks for files that others import until none is missing, or the
@@ -154,7 +194,9 @@ func (r *reflector) imports(ctx context.Context) error {
 				if _, err := protoregistry.GlobalFiles.FindFileByPath(dep); err == nil && strings.HasPrefix(dep, "google/protobuf/") {
 					continue // the well-known types are the same everywhere
 				}
-				asked[dep] = true
+				if asked[dep] = true; len(asked) > maxFiles {
+					return fmt.Errorf("the backend imports more than %d files", maxFiles)
+				}
 				requests = append(requests, request{requestFileByName, dep})
 			}
 		}
@@ -172,53 +214,6 @@ func (r *reflector) imports(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("the backend names further imports after %d rounds", maxRounds)
-}
-
-// piecemeal links every service with no more than its own files.
-func (r *reflector) piecemeal(names []string, cause error) (*Set, error) {
-	protos := make(map[string]*descriptorpb.FileDescriptorProto)
-	var good []string
-	for _, name := range names {
-		own := make(map[string]*descriptorpb.FileDescriptorProto)
-		r.closure(own, r.fileOf(name))
-		if _, err := link(slices.Collect(maps.Values(own))); err != nil {
-			r.warnings = append(r.warnings, fmt.Sprintf("%s is left out: %v", name, err))
-			continue
-		}
-		maps.Copy(protos, own)
-		good = append(good, name)
-	}
-	if len(good) == 0 {
-		return nil, cause
-	}
-	files, err := link(slices.Collect(maps.Values(protos)))
-	if err != nil {
-		return nil, err
-	}
-	return newSet(files, good, r.warnings)
-}
-
-// fileOf returns the name of the file that defines a service.
-func (r *reflector) fileOf(service string) string {
-	for name, fd := range r.protos {
-		for _, s := range fd.GetService() {
-			if strings.TrimPrefix(fd.GetPackage()+"."+s.GetName(), ".") == service {
-				return name
-			}
-		}
-	}
-	return ""
-}
-
-func (r *reflector) closure(into map[string]*descriptorpb.FileDescriptorProto, name string) {
-	fd, ok := r.protos[name]
-	if _, done := into[name]; done || !ok {
-		return
-	}
-	into[name] = fd
-	for _, dep := range fd.GetDependency() {
-		r.closure(into, dep)
-	}
 }
 
 func (r *reflector) addFiles(response []byte) error {
@@ -304,13 +299,13 @@ func eachField(b []byte, visit func(protowire.Number, []byte) error) error {
 	return nil
 }
 
-// errorMessage returns the text of an ErrorResponse.
+// errorMessage returns the text of an ErrorResponse, or its beginning.
 func errorMessage(response []byte) string {
 	message := "no reason given"
 	// What cannot be read has no text.
 	_ = eachField(response, func(n protowire.Number, value []byte) error {
 		if n == 2 {
-			message = string(value)
+			message = strings.ToValidUTF8(string(value[:min(len(value), maxErrorBytes)]), "")
 		}
 		return nil
 	})

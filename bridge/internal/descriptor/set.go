@@ -123,10 +123,10 @@ func (s *Set) Warnings() []string { return s.warnings }
 // one; it is compared with the full name and with its last segment. A glob
 // that matches nothing is an error.
 func (s *Set) Select(globs []string) ([]protoreflect.ServiceDescriptor, error) {
+	if len(s.services) == 0 {
+		return nil, fmt.Errorf("the descriptors define no service, besides health and reflection%s", s.because())
+	}
 	if len(globs) == 0 {
-		if len(s.services) == 0 {
-			return nil, fmt.Errorf("the descriptors define no service, besides health and reflection%s", s.because())
-		}
 		return s.services, nil
 	}
 	var (

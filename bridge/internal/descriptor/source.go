@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,22 +11,22 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bufbuild/protocompile"
 	"github.com/bufbuild/protocompile/reporter"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// maxProblems bounds the compile errors that are reported at once.
-const maxProblems = 20
-
 // ProtoSources returns a Source that compiles .proto files, and all .proto
-// files below directories. Imports are looked for in importPaths; a directory
-// that is in none of them is one itself, and so is the directory of a file.
-// The well-known types, and what is linked into the program, need no path.
+// files below directories, besides hidden ones. Imports are looked for in
+// importPaths; a directory that is in none of them is one itself, and so is
+// the directory of a file. The well-known types, and what is linked into the
+// program, need no path.
 func ProtoSources(paths, importPaths []string) Source {
 	return SourceFunc(func(ctx context.Context) (*Set, error) {
 		names, roots, err := collect(paths, importPaths)
@@ -77,38 +78,76 @@ func collect(paths, importPaths []string) (names, roots []string, err error) {
 		return nil, nil, err
 	}
 	for _, file := range files {
-		for _, root := range roots {
-			rel, err := filepath.Rel(root, file)
-			if err == nil && filepath.IsLocal(rel) {
-				names = append(names, filepath.ToSlash(rel))
-				break
-			}
+		name, err := nameOf(file, roots)
+		if err != nil {
+			errs = append(errs, err)
 		}
+		names = append(names, name)
+	}
+	if err := joined(errs); err != nil {
+		return nil, nil, err
 	}
 	slices.Sort(names)
 	return slices.Compact(names), roots, nil
 }
 
+// nameOf returns a file's path below the first root that it is in. Another
+// file of that name, in an earlier root, would be compiled in its place.
+func nameOf(file string, roots []string) (string, error) {
+	at := slices.IndexFunc(roots, func(root string) bool { _, ok := below(root, file); return ok })
+	if at < 0 {
+		return "", fmt.Errorf("%s is in no import path", file)
+	}
+	name, _ := below(roots[at], file)
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, errors.Unwrap(err))
+	}
+	for _, root := range roots[:at] {
+		other := filepath.Join(root, filepath.FromSlash(name))
+		if found, err := os.Stat(other); err == nil && !os.SameFile(info, found) {
+			return "", fmt.Errorf("%s and %s are both imported as %q: name a directory above both by --proto-path", other, file, name)
+		}
+	}
+	return name, nil
+}
+
+// below returns the path from dir to what is below it, or is dir itself.
+func below(dir, path string) (string, bool) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", false
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", false
+	}
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}
+
 // within reports whether dir is one of the roots or below one.
 func within(dir string, roots []string) bool {
-	return slices.ContainsFunc(roots, func(root string) bool {
-		rel, err := filepath.Rel(root, dir)
-		return err == nil && filepath.IsLocal(rel)
-	})
+	return slices.ContainsFunc(roots, func(root string) bool { _, ok := below(root, dir); return ok })
 }
 
 func protosBelow(dir string) ([]string, error) {
 	var files []string
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
+	// Unlike filepath.WalkDir, this follows dir where it is a symbolic link.
+	err := fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !d.IsDir() && strings.HasSuffix(p, ".proto") {
-			files = append(files, p)
-		}
-		if len(files) > maxFiles {
+		case d.IsDir() && p != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(p, ".proto"):
+			return nil
+		case len(files) == maxFiles:
 			return fmt.Errorf("%s holds more than %d .proto files", dir, maxFiles)
 		}
+		files = append(files, filepath.Join(dir, filepath.FromSlash(p)))
 		return nil
 	})
 	if err == nil && files == nil {
@@ -118,11 +157,16 @@ func protosBelow(dir string) ([]string, error) {
 }
 
 func compile(ctx context.Context, names, roots []string) (*Set, error) {
-	var problems []error
+	var (
+		mu       sync.Mutex // compiling goes on for a moment after ctx is done
+		problems []reporter.ErrorWithPos
+	)
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(importResolver(roots)),
 		SourceInfoMode: protocompile.SourceInfoStandard,
 		Reporter: reporter.NewReporter(func(e reporter.ErrorWithPos) error {
+			mu.Lock()
+			defer mu.Unlock()
 			problems = append(problems, e)
 			if len(problems) >= maxProblems {
 				return e
@@ -132,8 +176,13 @@ func compile(ctx context.Context, names, roots []string) (*Set, error) {
 	}
 	compiled, err := compiler.Compile(ctx, names...)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		mu.Lock()
+		defer mu.Unlock()
 		if len(problems) == 0 {
-			problems = []error{err}
+			return nil, err
 		}
 		return nil, explain(problems)
 	}
@@ -151,7 +200,11 @@ func compile(ctx context.Context, names, roots []string) (*Set, error) {
 		for name, fd := range all {
 			if !seen[name] {
 				seen[name] = true
-				protos = append(protos, protodesc.ToFileDescriptorProto(fd))
+				file, err := plain(fd)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", name, err)
+				}
+				protos = append(protos, file)
 			}
 		}
 	}
@@ -163,6 +216,17 @@ func compile(ctx context.Context, names, roots []string) (*Set, error) {
 		return nil, err
 	}
 	return newSet(files, services, nil)
+}
+
+// plain returns a file as if it had been read from a descriptor set: options
+// that are linked into the program are of its types, and not of the compiler's.
+func plain(fd protoreflect.FileDescriptor) (*descriptorpb.FileDescriptorProto, error) {
+	b, err := proto.Marshal(protodesc.ToFileDescriptorProto(fd))
+	if err != nil {
+		return nil, err
+	}
+	file := &descriptorpb.FileDescriptorProto{}
+	return file, proto.Unmarshal(b, file)
 }
 
 // importResolver finds files below the roots, and after them what is linked
@@ -184,13 +248,22 @@ func importResolver(roots []string) protocompile.Resolver {
 // unsupportedEdition is how the compiler words it.
 var unsupportedEdition = regexp.MustCompile(`edition "\d+" not yet fully supported`)
 
-// explain makes one error of all problems.
-func explain(problems []error) error {
+// explain makes one error of all problems, in the order of their positions.
+func explain(problems []reporter.ErrorWithPos) error {
+	slices.SortStableFunc(problems, func(a, b reporter.ErrorWithPos) int {
+		p, q := a.GetPosition(), b.GetPosition()
+		return cmp.Or(cmp.Compare(p.Filename, q.Filename), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Col, q.Col))
+	})
+	var (
+		errs    []error
+		edition bool
+	)
 	for _, p := range problems {
-		if unsupportedEdition.MatchString(p.Error()) {
-			problems = append(problems, errors.New("sources of that edition can be used all the same: compile them by `buf build -o api.binpb` and pass --descriptors api.binpb"))
-			break
-		}
+		errs = append(errs, p)
+		edition = edition || unsupportedEdition.MatchString(p.Error())
 	}
-	return errors.Join(problems...)
+	if edition {
+		errs = append(errs, errors.New("sources of that edition can be used all the same: compile them by `buf build -o api.binpb` and pass --descriptors api.binpb"))
+	}
+	return errors.Join(errs...)
 }
