@@ -180,6 +180,28 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// With a refresh interval a changed API is found without anybody calling.
+func TestRefreshInterval(t *testing.T) {
+	t.Parallel()
+	backend := dynbackend.Start(t, map[string]string{"ping.proto": pingProto}, nil)
+	b := start(t, backend, bridge.WithRefresh(time.Millisecond))
+	heard := newRecorder()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = b.Handle(ctx, request(protocol.MethodListen, `{"notifications":{"toolsListChanged":true}}`), heard)
+	}()
+	heard.wait(t, 1)
+	backend.Change(t, map[string]string{"ping.proto": strings.Replace(pingProto, "rpc Slow", "rpc Fast", 1)}, nil)
+	heard.wait(t, 2)
+	if names := b.Tools(); names[1].Name != "Ping_Fast" {
+		t.Errorf("tools are %v", names)
+	}
+	cancel()
+	<-ended
+}
+
 // A backend that does not know a method any more is asked for its API again.
 func TestUnimplementedRefreshes(t *testing.T) {
 	t.Parallel()
