@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -26,6 +27,9 @@ import (
 // Method answers one method of an API. The response is empty, to be filled.
 type Method func(ctx context.Context, request, response *dynamicpb.Message) error
 
+// Stream answers one method of an API, of any kind, by itself.
+type Stream func(stream grpc.ServerStream, method protoreflect.MethodDescriptor) error
+
 // Backend is a gRPC server whose API is a set of .proto files.
 type Backend struct {
 	// Addr is where it listens, on a loopback address.
@@ -40,6 +44,7 @@ type api struct {
 	files    *protoregistry.Files
 	services []string
 	methods  map[string]Method
+	streams  map[string]Stream
 }
 
 // Start serves files, by name, with the given methods, by their short names. A
@@ -88,6 +93,19 @@ func (b *Backend) Change(tb testing.TB, files map[string]string, methods map[str
 	b.api = next
 }
 
+// HandleStream makes fn answer a method, by its short name, until the API
+// changes.
+func (b *Backend) HandleStream(name string, fn Stream) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	streams := maps.Clone(b.api.streams)
+	if streams == nil {
+		streams = make(map[string]Stream)
+	}
+	streams[name] = fn
+	b.api.streams = streams
+}
+
 // Kill drops all connections and stops serving.
 func (b *Backend) Kill() { b.server.Stop() }
 
@@ -108,18 +126,47 @@ func compile(sources map[string]string) (api, error) {
 	}
 	a := api{files: &protoregistry.Files{}}
 	for _, file := range compiled {
-		fd, err := protodesc.NewFile(protodesc.ToFileDescriptorProto(file), protoregistry.GlobalFiles)
-		if err != nil {
+		if err := a.add(file); err != nil {
 			return api{}, err
-		}
-		if err := a.files.RegisterFile(fd); err != nil {
-			return api{}, err
-		}
-		for i := range fd.Services().Len() {
-			a.services = append(a.services, string(fd.Services().Get(i).FullName()))
 		}
 	}
 	return a, nil
+}
+
+// add registers a file after those of its imports that are not linked in.
+func (a *api) add(file protoreflect.FileDescriptor) error {
+	if _, err := a.FindFileByPath(file.Path()); err == nil {
+		return nil
+	}
+	for i := range file.Imports().Len() {
+		if err := a.add(file.Imports().Get(i).FileDescriptor); err != nil {
+			return err
+		}
+	}
+	fd, err := protodesc.NewFile(protodesc.ToFileDescriptorProto(file), a)
+	if err != nil {
+		return err
+	}
+	for i := range fd.Services().Len() {
+		a.services = append(a.services, string(fd.Services().Get(i).FullName()))
+	}
+	return a.files.RegisterFile(fd)
+}
+
+// FindFileByPath finds a file of the API, or one that is linked in.
+func (a *api) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
+	if fd, err := a.files.FindFileByPath(path); err == nil {
+		return fd, nil
+	}
+	return protoregistry.GlobalFiles.FindFileByPath(path)
+}
+
+// FindDescriptorByName finds a descriptor of the API, or one that is linked in.
+func (a *api) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+	if d, err := a.files.FindDescriptorByName(name); err == nil {
+		return d, nil
+	}
+	return protoregistry.GlobalFiles.FindDescriptorByName(name)
 }
 
 func (b *Backend) now() api {
@@ -139,15 +186,14 @@ func (b *Backend) GetServiceInfo() map[string]grpc.ServiceInfo {
 
 // FindFileByPath finds a file of the API, or one that is linked in.
 func (b *Backend) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
-	if fd, err := b.now().files.FindFileByPath(path); err == nil {
-		return fd, nil
-	}
-	return protoregistry.GlobalFiles.FindFileByPath(path)
+	a := b.now()
+	return a.FindFileByPath(path)
 }
 
-// FindDescriptorByName finds a descriptor of the API.
+// FindDescriptorByName finds a descriptor of the API, or one that is linked in.
 func (b *Backend) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
-	return b.now().files.FindDescriptorByName(name)
+	a := b.now()
+	return a.FindDescriptorByName(name)
 }
 
 // FindExtensionByName finds nothing: the APIs of tests have no extensions.
@@ -167,9 +213,16 @@ func (b *Backend) RangeExtensionsByMessage(protoreflect.FullName, func(protorefl
 func (b *Backend) handle(_ any, stream grpc.ServerStream) error {
 	full, _ := grpc.MethodFromServerStream(stream)
 	a := b.now()
-	method, fn, err := a.find(full)
+	method, err := a.find(full)
 	if err != nil {
 		return status.Error(codes.Unimplemented, err.Error())
+	}
+	if fn, ok := a.streams[string(method.Name())]; ok {
+		return fn(stream, method)
+	}
+	fn, ok := a.methods[string(method.Name())]
+	if !ok {
+		return status.Errorf(codes.Unimplemented, "%s is not implemented", full)
 	}
 	request := dynamicpb.NewMessage(method.Input())
 	if err := stream.RecvMsg(request); err != nil {
@@ -186,12 +239,12 @@ func (b *Backend) handle(_ any, stream grpc.ServerStream) error {
 }
 
 // find returns the method with the path "/package.Service/Method".
-func (a *api) find(path string) (protoreflect.MethodDescriptor, Method, error) {
+func (a *api) find(path string) (protoreflect.MethodDescriptor, error) {
 	var found protoreflect.MethodDescriptor
 	for _, name := range a.services {
 		d, err := a.files.FindDescriptorByName(protoreflect.FullName(name))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		methods := d.(protoreflect.ServiceDescriptor).Methods()
 		for i := range methods.Len() {
@@ -201,11 +254,7 @@ func (a *api) find(path string) (protoreflect.MethodDescriptor, Method, error) {
 		}
 	}
 	if found == nil {
-		return nil, nil, fmt.Errorf("there is no method %s", path)
+		return nil, fmt.Errorf("there is no method %s", path)
 	}
-	fn, ok := a.methods[string(found.Name())]
-	if !ok {
-		return nil, nil, fmt.Errorf("%s is not implemented", path)
-	}
-	return found, fn, nil
+	return found, nil
 }
