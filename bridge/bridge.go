@@ -1,5 +1,5 @@
 // Package bridge makes any gRPC, gRPC-Web or Connect service an MCP server:
-// its unary methods become tools, over stdio and Streamable HTTP, in every
+// its methods become tools, over stdio and Streamable HTTP, in every
 // revision of MCP.
 //
 // [New] makes a [Bridge] of one or more upstreams. A Bridge is a

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
@@ -55,7 +56,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 			errs = append(errs, err)
 			continue
 		}
-		env := &backend.Env{Caller: upstreams[i].Caller, Resolver: set.Types(), Metadata: &cfg.metadata, Log: cfg.log}
+		env := &backend.Env{Caller: upstreams[i].Caller, Resolver: set.Types(), Metadata: &cfg.metadata, Log: cfg.log, Limits: cfg.limits}
 		for _, service := range services {
 			for j := range service.Methods().Len() {
 				method := service.Methods().Get(j)
@@ -65,10 +66,6 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 				}
 				plan := backend.NewPlan(env, method)
 				plans[method.FullName()] = plan
-				if reason := plan.NotCallable(); reason != "" {
-					c.others = append(c.others, describe(method, reason))
-					continue
-				}
 				methods = append(methods, method)
 			}
 		}
@@ -82,17 +79,15 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	}
 	c.names = schema.Names(methods, taken)
 	for _, method := range methods {
-		t := &tool{Tool: describe(method, ""), plan: plans[method.FullName()]}
+		t := &tool{Tool: describe(method), plan: plans[method.FullName()]}
 		t.Name = c.names[method.FullName()]
 		if err := t.render(method); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", method.FullName(), err))
+			t.Name, t.InputSchema, t.NotCallable = "", nil, err.Error()
+			c.others = append(c.others, t.Tool)
 			continue
 		}
 		c.tools = append(c.tools, t)
 		c.byName[t.Name] = t
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
 	}
 	// A name stays with its method while the method is away, too.
 	for method, name := range taken {
@@ -106,26 +101,36 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	return c, nil
 }
 
-func describe(method protoreflect.MethodDescriptor, notCallable string) Tool {
+func describe(method protoreflect.MethodDescriptor) Tool {
 	return Tool{
 		Method:      string(method.FullName()),
 		Title:       schema.Title(method),
 		Description: schema.Description(method),
-		NotCallable: notCallable,
 	}
 }
 
+// render makes the schemas and the annotations of the tool.
 func (t *tool) render(method protoreflect.MethodDescriptor) error {
-	var err error
-	if t.InputSchema, err = schema.Input(method.Input(), schema.Options{}); err != nil {
+	inputMax := schema.DefaultMaxBytes
+	if t.plan.Kind() != rpc.Unary {
+		inputMax -= schema.StreamOverhead
+	}
+	input, err := schema.Input(method.Input(), schema.Options{MaxBytes: inputMax})
+	if err != nil {
 		return err
+	}
+	t.InputSchema = t.plan.InputSchema(input)
+	t.Annotations = schema.Annotations(method)
+	if t.plan.HTTPBody() {
+		return nil // content has no schema
 	}
 	// What the input leaves of a tool's budget is the output's.
-	left := max(schema.MinMaxBytes, schema.DefaultMaxBytes-len(t.InputSchema))
-	if t.OutputSchema, err = schema.Output(method.Output(), schema.Options{MaxBytes: left}); err != nil {
+	left := max(schema.MinMaxBytes, inputMax-len(input))
+	output, err := schema.Output(method.Output(), schema.Options{MaxBytes: left})
+	if err != nil {
 		return err
 	}
-	t.Annotations = schema.Annotations(method)
+	t.OutputSchema = t.plan.OutputSchema(output)
 	return nil
 }
 
@@ -173,7 +178,9 @@ func (t *tool) append(dst []byte) []byte {
 	dst = append(dst, `,"description":`...)
 	dst = jsontok.AppendString(dst, t.Description)
 	dst = append(append(dst, `,"inputSchema":`...), t.InputSchema...)
-	dst = append(append(dst, `,"outputSchema":`...), t.OutputSchema...)
+	if t.OutputSchema != nil {
+		dst = append(append(dst, `,"outputSchema":`...), t.OutputSchema...)
+	}
 	if t.Annotations != nil {
 		dst = append(append(dst, `,"annotations":`...), t.Annotations...)
 	}

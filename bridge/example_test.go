@@ -62,10 +62,6 @@ func ExampleBridge_Tools() {
 	}
 	defer b.Close()
 	for _, tool := range b.Tools() {
-		if tool.NotCallable != "" {
-			fmt.Printf("%s: %s\n", tool.Method, tool.NotCallable)
-			continue
-		}
 		fmt.Println(tool.Name)
 	}
 	// Output:
@@ -77,7 +73,7 @@ func ExampleBridge_Tools() {
 	// Library_Reindex
 	// Library_SearchBooks
 	// Library_UpdateBook
-	// library.v1.Library.WatchBooks: server-streaming methods are not callable yet
+	// Library_WatchBooks
 }
 
 // Middleware sees every request before the Bridge does, whatever transport it

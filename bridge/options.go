@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
 )
 
@@ -20,6 +21,11 @@ const (
 	// DefaultListTTL is how long modern clients are told that they may hold
 	// tools/list and server/discover for fresh.
 	DefaultListTTL = time.Minute
+	// DefaultStreamMessages, DefaultStreamBytes and DefaultStreamTime bound
+	// what one call collects of a stream of responses.
+	DefaultStreamMessages = 100
+	DefaultStreamBytes    = 64 << 10
+	DefaultStreamTime     = 30 * time.Second
 )
 
 // Option configures a [Bridge].
@@ -32,6 +38,7 @@ type config struct {
 	timeout              time.Duration
 	refresh              time.Duration
 	pageSize             int
+	limits               backend.Limits
 	metadata             metadata.Policy
 }
 
@@ -61,6 +68,16 @@ func WithTimeout(d time.Duration) Option { return func(c *config) { c.timeout = 
 // or [Bridge.Refresh] is called.
 func WithRefresh(interval time.Duration) Option { return func(c *config) { c.refresh = interval } }
 
+// WithStreamLimits sets what one call collects of a stream of responses:
+// messages, bytes of their JSON and time. A stream that reaches a limit is
+// ended, and its result says so. A call may ask for other limits, by the
+// argument "_limits": up to 10,000 messages, 4 MiB and an hour, or to what is
+// set here where that is more. The defaults are [DefaultStreamMessages],
+// [DefaultStreamBytes] and [DefaultStreamTime].
+func WithStreamLimits(messages, bytes int, d time.Duration) Option {
+	return func(c *config) { c.limits = backend.Limits{Messages: messages, Bytes: bytes, Time: d} }
+}
+
 // WithPageSize sets how many tools a page of tools/list has. The default is
 // [DefaultPageSize].
 func WithPageSize(n int) Option { return func(c *config) { c.pageSize = n } }
@@ -84,7 +101,8 @@ func newConfig(opts []Option) (*config, error) {
 	c := &config{
 		name: "mcp-bridge", version: Version(),
 		timeout: DefaultTimeout, pageSize: DefaultPageSize,
-		log: slog.New(slog.DiscardHandler),
+		limits: backend.Limits{Messages: DefaultStreamMessages, Bytes: DefaultStreamBytes, Time: DefaultStreamTime},
+		log:    slog.New(slog.DiscardHandler),
 	}
 	for _, o := range opts {
 		o(c)
@@ -101,6 +119,9 @@ func newConfig(opts []Option) (*config, error) {
 	}
 	if c.refresh < 0 {
 		errs = append(errs, fmt.Errorf("the refresh interval %v is negative", c.refresh))
+	}
+	if c.limits.Messages < 1 || c.limits.Bytes < 1 || c.limits.Time <= 0 {
+		errs = append(errs, fmt.Errorf("the stream limits of %d messages, %d bytes and %v must all be above zero", c.limits.Messages, c.limits.Bytes, c.limits.Time))
 	}
 	if c.pageSize < 1 {
 		errs = append(errs, fmt.Errorf("the page size %d is less than 1", c.pageSize))

@@ -8,13 +8,13 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
-// Tool is one tool of a Bridge, or a method that could be one but is not
-// callable yet.
+// Tool is one tool of a Bridge, or a method that cannot be one.
 type Tool struct {
 	// Name is the tool's name. It is empty where the method is no tool.
 	Name string `json:"name,omitempty"`
@@ -24,7 +24,8 @@ type Tool struct {
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	// InputSchema and OutputSchema are JSON Schemas, nil where the method is
-	// no tool.
+	// no tool. A tool whose result is content, made of a google.api.HttpBody,
+	// has no output schema.
 	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	// Annotations are MCP's ToolAnnotations.
@@ -34,7 +35,7 @@ type Tool struct {
 }
 
 // Tools returns the tools that are served now, sorted by name, and after them
-// the methods that are not callable.
+// the methods that cannot be tools.
 func (b *Bridge) Tools() []Tool {
 	c := b.catalog.Load()
 	out := make([]Tool, 0, len(c.tools)+len(c.others))
@@ -80,25 +81,33 @@ func (b *Bridge) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 	if t == nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q; tools/list names those there are", name)
 	}
-	if b.cfg.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, b.cfg.timeout)
-		defer cancel()
+	ctx, cancel, err := withDeadline(ctx, r, b.cfg.timeout)
+	if err != nil {
+		return nil, err
 	}
+	defer cancel()
 	start := time.Now()
-	stop := b.heartbeat(ctx, r, n, t.Method)
-	res, err := t.plan.Call(ctx, arguments, r)
+	told, stop := startProgress(ctx, r, n, t.Method, t.plan.Streams())
+	var observe backend.Observer
+	if told != nil {
+		observe = told.step
+	}
+	res, err := t.plan.Call(ctx, arguments, r, observe)
 	stop()
-	status, _ := errors.AsType[*rpc.StatusError](err)
+	failure, _ := errors.AsType[*backend.CallError](err)
+	var status *rpc.StatusError
+	if failure != nil {
+		status = failure.Status
+	}
 	b.logCall(ctx, r, n, t, status, time.Since(start))
-	if status != nil {
+	if failure != nil {
 		if status.Code() == code.Code_UNIMPLEMENTED && !status.Local {
 			b.markStale()
 		}
 		if err := context.Cause(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return nil, err // the client has cancelled, and hears nothing
 		}
-		return t.plan.Failure(status, r)
+		return t.plan.Failure(failure, r)
 	}
 	return res, err
 }

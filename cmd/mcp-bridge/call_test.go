@@ -21,8 +21,7 @@ func TestTools(t *testing.T) {
 		t.Parallel()
 		got := mcpBridge(t, "tools", url).ok(t)
 		contains(t, got,
-			"Library_GetBook       Returns one book by its name.\n",
-			"\nNot callable yet:\nlibrary.v1.Library.WatchBooks  server-streaming methods are not callable yet\n")
+			"Library_GetBook       Returns one book by its name.\n", "Library_WatchBooks    ")
 		if strings.Contains(got, "\x1b") {
 			t.Error("colours without a terminal")
 		}
@@ -44,10 +43,10 @@ func TestTools(t *testing.T) {
 		if err := json.Unmarshal([]byte(mcpBridge(t, "tools", "--json", url).ok(t)), &got); err != nil {
 			t.Fatal(err)
 		}
-		if len(got.Tools) != 8 || got.Tools[0].Name != "Library_CheckOutBook" || got.Tools[0].InputSchema["type"] != "object" {
+		if len(got.Tools) != 9 || got.Tools[0].Name != "Library_CheckOutBook" || got.Tools[0].InputSchema["type"] != "object" {
 			t.Errorf("tools %+v", got.Tools)
 		}
-		if len(got.NotCallable) != 1 || got.NotCallable[0].Method != "library.v1.Library.WatchBooks" {
+		if got.NotCallable == nil || len(got.NotCallable) != 0 {
 			t.Errorf("not callable %+v", got.NotCallable)
 		}
 	})
@@ -97,7 +96,9 @@ func TestCall(t *testing.T) {
 		"bad argument":    {"", []string{"Library_GetBook", `{"nome": "x"}`}, 1, nil, []string{"nome", "name"}},
 		"unknown tool":    {"", []string{"Library_FindBook"}, 1, nil, []string{`there is no tool "Library_FindBook"`, "did you mean ", "all tools: mcp-bridge tools grpc://"}},
 		"method name":     {"", []string{"/library.v1.Library/GetBook"}, 1, nil, []string{"the tool of this method is Library_GetBook"}},
-		"stream":          {"", []string{"library.v1.Library.WatchBooks"}, 1, nil, []string{"server-streaming methods are not callable yet"}},
+		"stream":          {"", []string{"Library_WatchBooks", `{"includeExisting":true,"_limits":{"messages":2}}`}, 0, []string{`"count": 2`, `"stopReason": "limit"`}, nil},
+		"stream's time":   {"", []string{"--stream-time", "1ns", "Library_WatchBooks"}, 0, []string{`"complete": false`, `"stopReason": "deadline"`}, nil},
+		"no such limit":   {"", []string{"Library_WatchBooks", `{"_limits":{"messages":0}}`}, 1, nil, []string{"_limits.messages: no such limit; want a whole number from 1 up to 10000, got 0"}},
 		"invalid stdin":   {"{\n  \"name\": \n}", []string{"Library_GetBook", "-"}, 2, nil, []string{"standard input is not valid JSON: line 3, column 1", "}\n  ^"}},
 		"time is up":      {"", []string{"--timeout", "1ns", "Library_GetBook", demoArguments}, 1, nil, []string{"DEADLINE_EXCEEDED"}},
 		"large response":  {"", []string{"--max-message-bytes", "4096", "Library_ListBooks", `{"pageSize": 100}`}, 1, nil, []string{"4096"}},

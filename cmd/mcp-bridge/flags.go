@@ -25,10 +25,17 @@ type upstreamFlags struct {
 	timeout       time.Duration
 	refresh       time.Duration
 	maxMessage    int
+	stream        streamLimits
 	gzip          bool
 	descriptorSet string
 	protos        []string
 	protoPaths    []string
+}
+
+// streamLimits bound what is collected of a stream of responses.
+type streamLimits struct {
+	messages, bytes int
+	time            time.Duration
 }
 
 // addUpstreamFlags adds the flags of the upstream and --log-level.
@@ -48,9 +55,12 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	f.DurationVar(&u.timeout, "timeout", bridge.DefaultTimeout, "bound every call by this `time`; 0 for no bound")
 	f.DurationVar(&u.refresh, "refresh", 0, "read the descriptors again at this `interval`; 0 for never, except after UNIMPLEMENTED")
 	f.IntVar(&u.maxMessage, "max-message-bytes", 0, "largest message in `bytes`, in both directions; 0 for the defaults, 16 MiB from the upstream and 4 MiB to it and from MCP clients")
+	f.IntVar(&u.stream.messages, "stream-messages", bridge.DefaultStreamMessages, "collect so many `messages` of a stream of responses; a call may ask for other limits, by its argument _limits")
+	f.IntVar(&u.stream.bytes, "stream-bytes", bridge.DefaultStreamBytes, "collect messages of a stream up to so many `bytes` of JSON")
+	f.DurationVar(&u.stream.time, "stream-time", bridge.DefaultStreamTime, "collect messages of a stream for this `time`")
 	f.BoolVar(&u.gzip, "gzip", false, "compress requests to the upstream; compressed responses are accepted in any case")
 	annotate(cmd, groupUpstream, "service", "header", "forward-header", "return-header", "ca", "cert", "key", "authority",
-		"insecure-skip-verify", "timeout", "refresh", "max-message-bytes", "gzip")
+		"insecure-skip-verify", "timeout", "refresh", "max-message-bytes", "stream-messages", "stream-bytes", "stream-time", "gzip")
 	f.StringVar(&u.descriptorSet, "descriptors", "", "read a FileDescriptorSet from this `file`, as buf build -o or protoc --descriptor_set_out --include_imports write it")
 	f.StringArrayVar(&u.protos, "proto", nil, "compile this .proto `file` or directory of them; may be repeated")
 	f.StringArrayVar(&u.protoPaths, "proto-path", nil, "look for imports of --proto in this `directory`; may be repeated")
@@ -85,6 +95,9 @@ func (f *upstreamFlags) check(u bridge.URL) error {
 	}
 	if f.maxMessage < 0 {
 		problem("--max-message-bytes %d is negative", f.maxMessage)
+	}
+	if f.stream.messages < 1 || f.stream.bytes < 1 || f.stream.time <= 0 {
+		problem("--stream-messages %d, --stream-bytes %d and --stream-time %v must all be above zero", f.stream.messages, f.stream.bytes, f.stream.time)
 	}
 	_, err := f.header()
 	if err := errors.Join(append(problems, err)...); err != nil {

@@ -84,7 +84,7 @@ func (a *app) announce(s *site, upstream string, asJSON bool) error {
 	}
 	text += fmt.Sprintf("%s of %s", plural(tools, "tool"), upstream)
 	if others > 0 {
-		text += fmt.Sprintf("; %s not callable yet", plural(others, "method"))
+		text += fmt.Sprintf("; %s not callable", plural(others, "method"))
 	}
 	return a.printf("%s\n", text)
 }

@@ -164,7 +164,7 @@ func TestServeExposed(t *testing.T) {
 	if err := json.Unmarshal([]byte(line), &started); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(started.URL, "http://127.0.0.1:") || started.Tools != 8 || started.NotCallable != 1 || !strings.HasPrefix(started.Upstream, "grpc://") {
+	if !strings.HasPrefix(started.URL, "http://127.0.0.1:") || started.Tools != 9 || started.NotCallable != 0 || !strings.HasPrefix(started.Upstream, "grpc://") {
 		t.Errorf("printed %s", line)
 	}
 	contains(t, stderr.String(), "mcp-bridge: warning: ", "there is no authentication")

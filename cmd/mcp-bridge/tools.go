@@ -45,7 +45,7 @@ schema.`,
 	return cmd
 }
 
-// notCallable is a method that is no tool yet.
+// notCallable is a method that cannot be a tool.
 type notCallable struct {
 	Method string `json:"method"`
 	Reason string `json:"reason"`
@@ -85,7 +85,7 @@ func (a *app) listTools(ctx context.Context, up *upstream, asJSON bool) error {
 	}
 	b.WriteString(a.style.table(rows))
 	if len(others) > 0 {
-		b.WriteString("\n" + a.style.bold("Not callable yet:") + "\n")
+		b.WriteString("\n" + a.style.bold("Not callable:") + "\n")
 		rows = nil
 		for _, m := range others {
 			rows = append(rows, row{m.Method, m.Reason})
@@ -126,6 +126,9 @@ func (a *app) describeTool(ctx context.Context, up *upstream, url, name string, 
 		heading string
 		raw     json.RawMessage
 	}{{"Input:", tool.InputSchema}, {"Output:", tool.OutputSchema}} {
+		if schema.raw == nil {
+			continue // content has no schema
+		}
 		text, err := indent(schema.raw)
 		if err != nil {
 			return err

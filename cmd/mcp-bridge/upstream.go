@@ -74,6 +74,7 @@ func (f *upstreamFlags) options(log *slog.Logger) []bridge.Option {
 		bridge.WithLogger(log),
 		bridge.WithTimeout(f.timeout),
 		bridge.WithRefresh(f.refresh),
+		bridge.WithStreamLimits(f.stream.messages, f.stream.bytes, f.stream.time),
 		bridge.WithForwardedHeaders(f.forward...),
 		bridge.WithReturnedHeaders(f.returned...),
 	}

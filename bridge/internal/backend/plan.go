@@ -33,6 +33,8 @@ type Env struct {
 	Resolver transcode.Resolver
 	Metadata *metadata.Policy
 	Log      *slog.Logger
+	// Limits bound what is collected of a stream of responses.
+	Limits Limits
 }
 
 // Plan is how one method is called. It is made from the descriptor once, and
@@ -41,6 +43,7 @@ type Plan struct {
 	env       *Env
 	method    protoreflect.MethodDescriptor
 	procedure string
+	kind      rpc.Kind
 	codecs    func() (*codecs, error)
 }
 
@@ -52,6 +55,7 @@ func NewPlan(env *Env, method protoreflect.MethodDescriptor) *Plan {
 		env:       env,
 		method:    method,
 		procedure: "/" + string(method.Parent().FullName()) + "/" + string(method.Name()),
+		kind:      kindOf(method),
 		codecs: sync.OnceValues(func() (*codecs, error) {
 			in, err := transcode.New(method.Input(), env.Resolver, transcode.Options{})
 			if err != nil {
@@ -63,56 +67,96 @@ func NewPlan(env *Env, method protoreflect.MethodDescriptor) *Plan {
 	}
 }
 
-// NotCallable returns why the method is no tool, or "".
-func (p *Plan) NotCallable() string {
+func kindOf(method protoreflect.MethodDescriptor) rpc.Kind {
 	switch {
-	case p.method.IsStreamingClient() && p.method.IsStreamingServer():
-		return "bidirectional streaming methods are not callable yet"
-	case p.method.IsStreamingClient():
-		return "client-streaming methods are not callable yet"
-	case p.method.IsStreamingServer():
-		return "server-streaming methods are not callable yet"
+	case method.IsStreamingClient() && method.IsStreamingServer():
+		return rpc.BidiStream
+	case method.IsStreamingClient():
+		return rpc.ClientStream
+	case method.IsStreamingServer():
+		return rpc.ServerStream
+	default:
+		return rpc.Unary
 	}
-	return ""
 }
+
+// Observer hears of every message of a stream as it arrives: how many there
+// are now, and its JSON, which it must not keep. While it blocks, nothing more
+// is read from the backend; its error ends the call.
+type Observer func(ctx context.Context, count int, message []byte) error
+
+// CallError is a status other than OK.
+type CallError struct {
+	Status *rpc.StatusError
+	// Partial is what the stream had sent until then, as the result would
+	// have shown it, or nil.
+	Partial json.RawMessage
+}
+
+// Error returns the text of the status.
+func (e *CallError) Error() string { return e.Status.Error() }
+
+// Unwrap returns the status.
+func (e *CallError) Unwrap() error { return e.Status }
 
 // Call performs the call with the given arguments, a JSON object. Arguments
 // that do not fit the method are a result with isError; a status other than OK
-// is returned as a [*rpc.StatusError], which [Plan.Failure] makes a result of.
-func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.Request) (*protocol.Result, error) {
+// is returned as a [*CallError], which [Plan.Failure] makes a result of.
+// Observe hears of the messages of a stream; it may be nil.
+func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.Request, observe Observer) (*protocol.Result, error) {
 	c, err := p.codecs()
 	if err != nil {
 		return nil, err
 	}
-	request, err := c.in.AppendWire(nil, arguments)
+	requests, limits, err := p.requests(c.in, arguments)
 	if err != nil {
 		if e, ok := errors.AsType[*transcode.ArgumentError](err); ok {
 			return status.Arguments(e), nil
 		}
 		return nil, err
 	}
-	var response []byte
-	trailer, err := p.env.Caller.Call(ctx, &rpc.Call{
+	call := &rpc.Call{
 		Procedure: p.procedure,
-		Requests:  [][]byte{request},
+		Kind:      p.kind,
+		Requests:  requests,
 		Header:    p.env.Metadata.Request(r.Caller, r.Meta),
-	}, func(message []byte) error {
+	}
+	if p.Streams() {
+		return p.stream(ctx, call, &collector{out: c.out, limits: limits, observe: observe, bodies: p.HTTPBody()}, r)
+	}
+	var response []byte
+	trailer, err := p.env.Caller.Call(ctx, call, func(message []byte) error {
 		response = message
 		return nil
 	})
 	if err != nil {
+		return nil, callError(err, nil)
+	}
+	if p.HTTPBody() {
+		return p.bodyResult(response, trailer, r)
+	}
+	value, warnings, err := c.out.AppendJSON(nil, response)
+	if err != nil {
 		return nil, err
 	}
-	return p.result(c.out, response, trailer)
+	return p.result(value, warnings, trailer), nil
+}
+
+func callError(err error, partial json.RawMessage) error {
+	if e, ok := errors.AsType[*rpc.StatusError](err); ok {
+		return &CallError{Status: e, Partial: partial}
+	}
+	return err
 }
 
 // Failure makes a result of a status, or an error where the client itself
 // must act on it.
-func (p *Plan) Failure(e *rpc.StatusError, r *protocol.Request) (*protocol.Result, error) {
-	res, fault := status.Result(e, status.Options{
+func (p *Plan) Failure(e *CallError, r *protocol.Request) (*protocol.Result, error) {
+	res, fault := status.Result(e.Status, status.Options{
 		Resolver:       p.env.Resolver,
 		Request:        p.method.Input(),
 		TokenForwarded: p.env.Metadata.TokenForwarded(r.Caller),
+		Partial:        e.Partial,
 	})
 	if fault != nil {
 		return nil, fault
@@ -120,19 +164,15 @@ func (p *Plan) Failure(e *rpc.StatusError, r *protocol.Request) (*protocol.Resul
 	return res, nil
 }
 
-// result makes a CallToolResult: the message as structuredContent and, for
+// result makes a CallToolResult: the value as structuredContent and, for
 // clients that do not read that, as text (server/tools, Structured Content).
-func (p *Plan) result(out *transcode.Codec, message []byte, trailer *rpc.Trailer) (*protocol.Result, error) {
-	value, warnings, err := out.AppendJSON(nil, message)
-	if err != nil {
-		return nil, err
-	}
+func (p *Plan) result(value []byte, warnings []string, trailer *rpc.Trailer) *protocol.Result {
 	body := make([]byte, 0, 2*len(value)+len(value)/4+80)
 	body = append(body, `{"content":[{"type":"text","text":`...)
 	body = jsontok.AppendString(body, string(value))
 	body = append(body, `}],"structuredContent":`...)
 	body = append(append(body, value...), '}')
-	return &protocol.Result{Body: body, Meta: p.meta(trailer, warnings)}, nil
+	return &protocol.Result{Body: body, Meta: p.meta(trailer, warnings)}
 }
 
 func (p *Plan) meta(trailer *rpc.Trailer, warnings []string) json.RawMessage {

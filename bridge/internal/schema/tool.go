@@ -26,6 +26,9 @@ func Description(method protoreflect.MethodDescriptor) string {
 	if out := method.Output(); !Wrapped(out) && out.Fields().Len() > 0 {
 		tail = "The result leaves out fields that are unset, empty, zero or false."
 	}
+	if method.IsStreamingServer() {
+		tail = join("The responses are a stream: the result lists those that came until it ended or a limit was reached.", tail)
+	}
 	return join(lead, cut(doc, maxText-len(lead)-len(tail)-4), tail)
 }
 

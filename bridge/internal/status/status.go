@@ -67,6 +67,9 @@ type Options struct {
 	// TokenForwarded is set where the caller's own token was sent to the
 	// backend, so that it is this token which was refused.
 	TokenForwarded bool
+	// Partial is what a stream had sent before it failed, as JSON, or nil. It
+	// is the last text of the result.
+	Partial json.RawMessage
 }
 
 // Result returns what the client gets for err: a result with isError, or else
@@ -86,7 +89,11 @@ func Result(err *rpc.StatusError, o Options) (*protocol.Result, *protocol.Error)
 		}
 	}
 	st = sanitised(st)
-	result := failure(text(st, o), statusJSON(st, o.Resolver))
+	readable := text(st, o)
+	if o.Partial != nil {
+		readable += "\nThe stream had sent some messages by then: the last text has them."
+	}
+	result := failure(readable, statusJSON(st, o.Resolver), string(o.Partial))
 	if wire, err := (proto.MarshalOptions{Deterministic: true}).Marshal(st); err == nil {
 		result.Meta = json.RawMessage(`{"` + MetaKey + `":"` + base64.StdEncoding.EncodeToString(wire) + `"}`)
 	}

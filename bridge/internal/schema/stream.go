@@ -1,0 +1,75 @@
+package schema
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// StreamOverhead is how many bytes [Messages], [Stream] and [WithLimits] add
+// at most to the schema that they are given.
+const StreamOverhead = 640
+
+// Messages returns the schema of the arguments of a method whose client
+// streams: a list of messages of the given schema.
+func Messages(message json.RawMessage) json.RawMessage {
+	b := []byte(`{"type":"object","properties":{"messages":{"type":"array","description":"The messages to send, in order. All of them are sent before the call is answered.","items":`)
+	b = append(b, message...)
+	return append(b, `}},"required":["messages"]}`...)
+}
+
+// Stream returns the schema of the result of a method whose server streams.
+func Stream(message json.RawMessage) json.RawMessage {
+	b := []byte(`{"type":"object","properties":{"messages":{"type":"array","description":"The messages that came, in order.","items":`)
+	b = append(b, message...)
+	return append(b, `},"count":{"type":"integer","description":"How many messages there are."},`+
+		`"complete":{"type":"boolean","description":"Whether these are all messages of the stream."},`+
+		`"stopReason":{"type":"string","description":"Why there are no more: the stream ended (eof), or a limit of messages, bytes or time was reached.","enum":["eof","limit","bytes","deadline"]}},`+
+		`"required":["messages","count","complete","stopReason"]}`...)
+}
+
+// WithLimits returns input, a schema of arguments, with one more property: the
+// limits of the call, of which there are at most the given messages and bytes
+// where the call does not say otherwise.
+func WithLimits(input json.RawMessage, name string, messages, bytes int, seconds float64) json.RawMessage {
+	property := string(appendString(nil, name)) + `:{"type":"object","description":"When to stop: after so many messages (default ` + strconv.Itoa(messages) +
+		`), bytes of JSON (` + strconv.Itoa(bytes) + `) or seconds (` + strconv.FormatFloat(seconds, 'f', -1, 64) + `).",` +
+		`"properties":{"messages":{"type":"integer","minimum":1},"bytes":{"type":"integer","minimum":1},"seconds":{"type":"number","exclusiveMinimum":0}}}`
+	const key = `"properties":{`
+	// The schemas of this package have the properties of the root first, after
+	// a description, which has no unescaped quotes.
+	s := string(input)
+	i := strings.Index(s, key)
+	if i < 0 {
+		return json.RawMessage(strings.TrimSuffix(s, "}") + `,` + key + property + `}}`)
+	}
+	rest := s[i+len(key):]
+	if strings.HasPrefix(rest, "}") {
+		return json.RawMessage(s[:i+len(key)] + property + rest)
+	}
+	// Last, so that the author's own properties are read first.
+	end := i + len(key) + objectEnd(rest)
+	return json.RawMessage(s[:end] + "," + property + s[end:])
+}
+
+// objectEnd returns where the object ends whose inside text begins with.
+func objectEnd(text string) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		}
+	}
+	return len(text)
+}
