@@ -31,6 +31,8 @@ var demoCalls = []struct{ tool, arguments string }{
 	{"Library_CheckOutBook", `{"name":"` + demo.LentBook + `","memberId":"m-1","loanPeriod":"86400s"}`},
 	{"Library_CreateBook", `{"parent":"shelves/1","book":{"title":"T","authors":[{"name":"A"}],"isbn":"9780141441146","genre":"novel"}}`},
 	{"Library_Reindex", `{"delay":"0.001s"}`},
+	{"Library_WatchBooks", `{"includeExisting":true,"_limits":{"messages":3}}`},
+	{"Library_WatchBooks", `{"_limits":{"messages":"many"}}`},
 	{"No_Tool", `{}`},
 }
 
@@ -167,7 +169,7 @@ func TestOutputFitsSchema(t *testing.T) {
 		}
 		checked++
 	}
-	if checked < 5 {
+	if checked < 6 {
 		t.Errorf("only %d calls succeeded", checked)
 	}
 }
