@@ -56,7 +56,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 			errs = append(errs, err)
 			continue
 		}
-		env := &backend.Env{Caller: upstreams[i].Caller, Resolver: set.Types(), Metadata: &cfg.metadata, Log: cfg.log, Limits: cfg.limits}
+		env := &backend.Env{Caller: upstreams[i].Caller, Types: set.Types(), Metadata: &cfg.metadata, Log: cfg.log, Limits: cfg.limits}
 		for _, service := range services {
 			for j := range service.Methods().Len() {
 				method := service.Methods().Get(j)
@@ -146,19 +146,12 @@ func (c *catalog) paginate(size int) {
 	var pages [][]byte
 	digest := sha256.New()
 	for chunk := range slices.Chunk(c.tools, size) {
-		page := []byte(`{"tools":[`)
-		for i, t := range chunk {
-			if i > 0 {
-				page = append(page, ',')
-			}
-			page = t.append(page)
-		}
-		page = append(page, ']')
+		page := appendTools(chunk)
 		digest.Write(page) // never fails
 		pages = append(pages, page)
 	}
 	if pages == nil {
-		pages = [][]byte{[]byte(`{"tools":[]`)}
+		pages = [][]byte{appendTools(nil)}
 	}
 	c.version = hex.EncodeToString(digest.Sum(nil)[:8])
 	for i, page := range pages {
@@ -170,20 +163,47 @@ func (c *catalog) paginate(size int) {
 	}
 }
 
+// pageSlack is room for the end of a page: the cursor of the next one.
+const pageSlack = 128
+
+// appendTools returns a page without its end. From then on, the schemas of its
+// tools are parts of it, because those of a large API are too large to be kept
+// twice.
+func appendTools(tools []*tool) []byte {
+	size := pageSlack
+	for _, t := range tools {
+		const members = 120 // names of members, quotes and commas
+		size += members + len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema) + len(t.OutputSchema) + len(t.Annotations)
+	}
+	page := append(make([]byte, 0, size), `{"tools":[`...)
+	for i, t := range tools {
+		if i > 0 {
+			page = append(page, ',')
+		}
+		page = t.append(page)
+	}
+	return append(page, ']')
+}
+
 func (t *tool) append(dst []byte) []byte {
+	keep := func(name string, part *json.RawMessage) {
+		if *part == nil {
+			return
+		}
+		dst = append(dst, name...)
+		start := len(dst)
+		dst = append(dst, *part...)
+		*part = json.RawMessage(dst[start:len(dst):len(dst)])
+	}
 	dst = append(dst, `{"name":`...)
 	dst = jsontok.AppendString(dst, t.Name)
 	dst = append(dst, `,"title":`...)
 	dst = jsontok.AppendString(dst, t.Title)
 	dst = append(dst, `,"description":`...)
 	dst = jsontok.AppendString(dst, t.Description)
-	dst = append(append(dst, `,"inputSchema":`...), t.InputSchema...)
-	if t.OutputSchema != nil {
-		dst = append(append(dst, `,"outputSchema":`...), t.OutputSchema...)
-	}
-	if t.Annotations != nil {
-		dst = append(append(dst, `,"annotations":`...), t.Annotations...)
-	}
+	keep(`,"inputSchema":`, &t.InputSchema)
+	keep(`,"outputSchema":`, &t.OutputSchema)
+	keep(`,"annotations":`, &t.Annotations)
 	return append(dst, '}')
 }
 

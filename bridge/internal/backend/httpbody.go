@@ -26,7 +26,7 @@ const (
 
 // HTTPBody reports whether the method returns a google.api.HttpBody. Its
 // result is a content block, and has no structured content.
-func (p *Plan) HTTPBody() bool { return p.method.Output().FullName() == httpBodyName }
+func (p *Plan) HTTPBody() bool { return p.httpBody }
 
 // httpBody is the content of one or more google.api.HttpBody messages.
 type httpBody struct {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -37,19 +39,19 @@ const (
 // whose responses are a stream, unless the request has a field of that name.
 const LimitsArgument = "_limits"
 
-// limitsArgument reports whether calls of the method have [LimitsArgument].
-func (p *Plan) limitsArgument() bool {
-	if !p.Streams() {
+// hasLimits reports whether calls of the method have [LimitsArgument].
+func hasLimits(method protoreflect.MethodDescriptor) bool {
+	if !method.IsStreamingServer() {
 		return false
 	}
-	return p.method.IsStreamingClient() || p.method.Input().Fields().ByJSONName(LimitsArgument) == nil
+	return method.IsStreamingClient() || method.Input().Fields().ByJSONName(LimitsArgument) == nil
 }
 
 // splitLimits returns the arguments without their limits, and the limits of
 // the call.
 func (p *Plan) splitLimits(arguments json.RawMessage) (json.RawMessage, Limits, []transcode.Violation) {
 	limits := p.env.Limits
-	if !p.limitsArgument() {
+	if !p.limited {
 		return arguments, limits, nil
 	}
 	raw, ok := jsontok.Lookup(arguments, LimitsArgument)

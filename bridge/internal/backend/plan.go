@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
@@ -29,40 +30,55 @@ const WarningsKey = "io.github.mcp-bridge/warnings"
 
 // Env is what the plans of one upstream share.
 type Env struct {
-	Caller   rpc.Caller
-	Resolver transcode.Resolver
+	Caller rpc.Caller
+	// Types has the methods that are planned, and the types of Any.
+	Types    *descriptor.Types
 	Metadata *metadata.Policy
 	Log      *slog.Logger
 	// Limits bound what is collected of a stream of responses.
 	Limits Limits
 }
 
-// Plan is how one method is called. It is made from the descriptor once, and
-// used concurrently. The codecs are compiled by the first call.
+// Plan is how one method is called. It is made once, and used concurrently.
+//
+// It does not keep the descriptor that it is made from, which has the comments
+// of the whole API behind it. The first call gets the one without, and compiles
+// the codecs.
 type Plan struct {
 	env       *Env
-	method    protoreflect.MethodDescriptor
 	procedure string
 	kind      rpc.Kind
-	codecs    func() (*codecs, error)
+	httpBody  bool
+	limited   bool // calls have LimitsArgument
+	compiled  func() (*compiled, error)
 }
 
-type codecs struct{ in, out *transcode.Codec }
+// compiled is what the calls of a method need.
+type compiled struct {
+	method  protoreflect.MethodDescriptor
+	in, out *transcode.Codec
+}
 
 // NewPlan returns the plan of a method.
 func NewPlan(env *Env, method protoreflect.MethodDescriptor) *Plan {
+	name := method.FullName()
 	return &Plan{
 		env:       env,
-		method:    method,
 		procedure: "/" + string(method.Parent().FullName()) + "/" + string(method.Name()),
 		kind:      kindOf(method),
-		codecs: sync.OnceValues(func() (*codecs, error) {
-			in, err := transcode.New(method.Input(), env.Resolver, transcode.Options{})
+		httpBody:  method.Output().FullName() == httpBodyName,
+		limited:   hasLimits(method),
+		compiled: sync.OnceValues(func() (*compiled, error) {
+			method, err := env.Types.FindMethod(name)
 			if err != nil {
 				return nil, err
 			}
-			out, err := transcode.New(method.Output(), env.Resolver, transcode.Options{})
-			return &codecs{in, out}, err
+			in, err := transcode.New(method.Input(), env.Types, transcode.Options{})
+			if err != nil {
+				return nil, err
+			}
+			out, err := transcode.New(method.Output(), env.Types, transcode.Options{})
+			return &compiled{method, in, out}, err
 		}),
 	}
 }
@@ -104,7 +120,7 @@ func (e *CallError) Unwrap() error { return e.Status }
 // is returned as a [*CallError], which [Plan.Failure] makes a result of.
 // Observe hears of the messages of a stream; it may be nil.
 func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.Request, observe Observer) (*protocol.Result, error) {
-	c, err := p.codecs()
+	c, err := p.compiled()
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +168,13 @@ func callError(err error, partial json.RawMessage) error {
 // Failure makes a result of a status, or an error where the client itself
 // must act on it.
 func (p *Plan) Failure(e *CallError, r *protocol.Request) (*protocol.Result, error) {
+	c, err := p.compiled()
+	if err != nil {
+		return nil, err
+	}
 	res, fault := status.Result(e.Status, status.Options{
-		Resolver:       p.env.Resolver,
-		Request:        p.method.Input(),
+		Resolver:       p.env.Types,
+		Request:        c.method.Input(),
 		TokenForwarded: p.env.Metadata.TokenForwarded(r.Caller),
 		Partial:        e.Partial,
 	})

@@ -24,7 +24,7 @@ func (p *Plan) requests(in *transcode.Codec, arguments json.RawMessage) ([][]byt
 	arguments, limits, violations := p.splitLimits(arguments)
 	faults := &transcode.ArgumentError{Violations: violations}
 	var requests [][]byte
-	if p.method.IsStreamingClient() {
+	if p.clientStreams() {
 		messages, found := streamed(arguments, faults)
 		if found {
 			requests = encodeAll(in, messages, faults)

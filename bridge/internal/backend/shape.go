@@ -14,10 +14,10 @@ func (p *Plan) Kind() rpc.Kind { return p.kind }
 // request message.
 func (p *Plan) InputSchema(message json.RawMessage) json.RawMessage {
 	out := message
-	if p.method.IsStreamingClient() {
+	if p.clientStreams() {
 		out = schema.Messages(out)
 	}
-	if p.limitsArgument() {
+	if p.limited {
 		l := p.env.Limits
 		out = schema.WithLimits(out, LimitsArgument, l.Messages, l.Bytes, l.Time.Seconds())
 	}

@@ -15,7 +15,10 @@ import (
 )
 
 // Streams reports whether the responses of the method are a stream.
-func (p *Plan) Streams() bool { return p.method.IsStreamingServer() }
+func (p *Plan) Streams() bool { return p.kind == rpc.ServerStream || p.kind == rpc.BidiStream }
+
+// clientStreams reports whether the requests of the method are a stream.
+func (p *Plan) clientStreams() bool { return p.kind == rpc.ClientStream || p.kind == rpc.BidiStream }
 
 // errEnough ends an RPC, or a walk, of which enough is known.
 var errEnough = errors.New("a limit is reached")

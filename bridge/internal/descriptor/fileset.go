@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -35,7 +36,7 @@ func DescriptorSet(path string) Source {
 	})
 }
 
-func readSet(path string) (*descriptorpb.FileDescriptorSet, error) {
+func readSet(path string) ([]rawFile, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, errors.Unwrap(err)
@@ -48,9 +49,9 @@ func readSet(path string) (*descriptorpb.FileDescriptorSet, error) {
 	if len(data) > maxSetBytes {
 		return nil, fmt.Errorf("it has more than %d bytes", maxSetBytes)
 	}
-	set := &descriptorpb.FileDescriptorSet{}
 	const howTo = "make one with `buf build -o api.binpb` or `protoc --include_imports --descriptor_set_out=api.binpb`"
-	if err := proto.Unmarshal(data, set); err != nil {
+	files, err := splitSet(data)
+	if err != nil {
 		trimmed := bytes.TrimSpace(data)
 		switch {
 		case bytes.HasPrefix(trimmed, []byte("{")):
@@ -62,17 +63,56 @@ func readSet(path string) (*descriptorpb.FileDescriptorSet, error) {
 		}
 		return nil, errors.New("this is no binary FileDescriptorSet; " + howTo)
 	}
-	if len(set.GetFile()) == 0 {
+	if len(files) == 0 {
 		return nil, errors.New("it holds no files; " + howTo)
 	}
-	return set, nil
+	return files, nil
+}
+
+// splitSet returns the files of a serialised FileDescriptorSet.
+func splitSet(set []byte) ([]rawFile, error) {
+	const filesOfSet = 1 // the number of the field
+	var files []rawFile
+	for len(set) > 0 {
+		num, typ, n := protowire.ConsumeTag(set)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		set = set[n:]
+		if num != filesOfSet || typ != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(num, typ, set); n < 0 {
+				return nil, protowire.ParseError(n)
+			}
+			set = set[n:]
+			continue
+		}
+		raw, n := protowire.ConsumeBytes(set)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		set = set[n:]
+		fd := &descriptorpb.FileDescriptorProto{}
+		if err := proto.Unmarshal(raw, fd); err != nil {
+			return nil, err
+		}
+		files = append(files, rawFile{raw, fd})
+	}
+	return files, nil
 }
 
 // FromFileDescriptorSet returns a Source of a FileDescriptorSet in memory,
 // which must not be changed any more.
 func FromFileDescriptorSet(set *descriptorpb.FileDescriptorSet) Source {
 	return SourceFunc(func(context.Context) (*Set, error) {
-		s, err := load(set)
+		files := make([]rawFile, len(set.GetFile()))
+		for i, fd := range set.GetFile() {
+			raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(fd)
+			if err != nil {
+				return nil, fmt.Errorf("descriptor set: %s: %w", fd.GetName(), err)
+			}
+			files[i] = rawFile{raw, fd}
+		}
+		s, err := load(files)
 		if err != nil {
 			return nil, fmt.Errorf("descriptor set: %w", err)
 		}
@@ -80,8 +120,8 @@ func FromFileDescriptorSet(set *descriptorpb.FileDescriptorSet) Source {
 	})
 }
 
-func load(set *descriptorpb.FileDescriptorSet) (*Set, error) {
-	files, err := link(set.GetFile())
+func load(files []rawFile) (*Set, error) {
+	l, err := link(files)
 	if err != nil {
 		if _, ok := errors.AsType[*MissingImportError](err); ok {
 			err = fmt.Errorf("%w; include all imports: `buf build` does, and protoc with --include_imports", err)
@@ -89,15 +129,15 @@ func load(set *descriptorpb.FileDescriptorSet) (*Set, error) {
 		return nil, err
 	}
 	var names []string
-	for _, fd := range set.GetFile() {
-		for _, service := range fd.GetService() {
-			names = append(names, strings.TrimPrefix(fd.GetPackage()+"."+service.GetName(), "."))
+	for _, file := range files {
+		for _, service := range file.proto.GetService() {
+			names = append(names, strings.TrimPrefix(file.proto.GetPackage()+"."+service.GetName(), "."))
 		}
 	}
 	if names == nil {
 		return nil, errors.New("it defines no service")
 	}
-	return newSet(files, names, nil)
+	return newSet(l.linked, l.types, l.digest(), names, nil)
 }
 
 // Linked returns a Source of services whose generated code is linked into the
@@ -132,7 +172,8 @@ func Linked(services ...string) Source {
 				return nil, err
 			}
 		}
-		return newSet(files, slices.Clone(services), nil)
+		// What is linked into a program does not change while it runs.
+		return newSet(files, newTypes(files), nil, slices.Clone(services), nil)
 	})
 }
 

@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,11 +35,15 @@ const (
 // under another.
 type linker struct {
 	protos map[string]*descriptorpb.FileDescriptorProto
+	// raw has the files as they came.
+	raw map[string][]byte
 	// defines says which file defines a top-level symbol.
 	defines map[string]string
 	// shorter has the files whose paths end in a path, see [linker.addPath].
 	shorter map[string][]string
 	linked  *protoregistry.Files
+	// types gets what has been linked.
+	types *Types
 	// begun has the files that are linked or being linked, via the latter.
 	begun map[string]bool
 	via   []string
@@ -52,20 +57,27 @@ type linker struct {
 	publicSum int
 }
 
-// link returns a registry of all files, and of those of the program that they
-// import.
-func link(files []*descriptorpb.FileDescriptorProto) (*protoregistry.Files, error) {
+// rawFile is a serialised file descriptor, and what it says.
+type rawFile struct {
+	raw   []byte
+	proto *descriptorpb.FileDescriptorProto
+}
+
+// link links all files, and adds those of the program that they import.
+func link(files []rawFile) (*linker, error) {
 	l := linkEach(files)
-	return l.linked, joined(l.causes)
+	return l, joined(l.causes)
 }
 
 // linkEach links those files that can be.
-func linkEach(files []*descriptorpb.FileDescriptorProto) *linker {
+func linkEach(files []rawFile) *linker {
 	l := &linker{
 		protos:  make(map[string]*descriptorpb.FileDescriptorProto, len(files)),
+		raw:     make(map[string][]byte, len(files)),
 		defines: make(map[string]string),
 		shorter: make(map[string][]string),
 		linked:  &protoregistry.Files{},
+		types:   newTypes(&protoregistry.Files{}),
 		begun:   make(map[string]bool, len(files)),
 		failed:  make(map[string]error),
 		public:  make(map[string]int),
@@ -74,9 +86,9 @@ func linkEach(files []*descriptorpb.FileDescriptorProto) *linker {
 		l.causes = []error{fmt.Errorf("there are %d files, and at most %d are read", len(files), maxFiles)}
 		return l
 	}
-	for _, fd := range files {
-		if err := l.add(fd); err != nil {
-			l.failed[fd.GetName()] = l.blame(err)
+	for _, file := range files {
+		if err := l.add(file); err != nil {
+			l.failed[file.proto.GetName()] = l.blame(err)
 		}
 	}
 	for _, name := range sortedNames(l.protos) {
@@ -110,8 +122,11 @@ func (l *linker) addImported() {
 		return true
 	})
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if _, err := l.linked.FindFileByPath(name); err != nil {
-			_ = l.linked.RegisterFile(all[name])
+		if _, err := l.linked.FindFileByPath(name); err == nil {
+			continue
+		}
+		if l.linked.RegisterFile(all[name]) == nil {
+			_ = l.types.linked.RegisterFile(all[name]) // there is less in the way
 		}
 	}
 }
@@ -120,7 +135,18 @@ func sortedNames(m map[string]*descriptorpb.FileDescriptorProto) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-func (l *linker) add(fd *descriptorpb.FileDescriptorProto) error {
+// digest is a hash over all files.
+func (l *linker) digest() []byte {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(l.raw)) {
+		fmt.Fprintln(h, name, len(l.raw[name]))
+		h.Write(l.raw[name]) // never fails
+	}
+	return h.Sum(nil)
+}
+
+func (l *linker) add(file rawFile) error {
+	fd := file.proto
 	name := fd.GetName()
 	if name == "" {
 		return errors.New("a file descriptor has no name")
@@ -134,7 +160,7 @@ func (l *linker) add(fd *descriptorpb.FileDescriptorProto) error {
 	if err := check(fd); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	l.protos[name] = fd
+	l.protos[name], l.raw[name] = fd, file.raw
 	l.addPath(name)
 	for _, symbol := range symbols(fd) {
 		if other, ok := l.defines[symbol]; !ok || name < other {
@@ -219,6 +245,7 @@ func (l *linker) link(name string) error {
 
 func (l *linker) linkFile(fd *descriptorpb.FileDescriptorProto) error {
 	name := fd.GetName()
+	original := fd
 	fd, missing := l.relink(fd)
 	for _, dep := range fd.GetDependency() {
 		if _, ok := l.protos[dep]; ok {
@@ -245,6 +272,14 @@ func (l *linker) linkFile(fd *descriptorpb.FileDescriptorProto) error {
 		}
 		return l.blame(fmt.Errorf("%s: %w", name, err))
 	}
+	raw := withoutComments(l.raw[name])
+	if fd != original {
+		if raw, err = proto.Marshal(fd); err != nil {
+			return l.blame(fmt.Errorf("%s: %w", name, err))
+		}
+		raw = withoutComments(raw)
+	}
+	l.types.add(file, raw)
 	return nil
 }
 

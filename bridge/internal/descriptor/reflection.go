@@ -58,7 +58,7 @@ func Reflection(caller rpc.Caller) Source {
 	return SourceFunc(func(ctx context.Context) (*Set, error) {
 		var err error
 		for _, version := range []string{"v1", "v1alpha"} {
-			r := &reflector{caller: caller, version: version, protos: make(map[string]*descriptorpb.FileDescriptorProto)}
+			r := &reflector{caller: caller, version: version, files: make(map[string]rawFile)}
 			var set *Set
 			if set, err = r.load(ctx); err == nil {
 				return set, nil
@@ -74,7 +74,7 @@ func Reflection(caller rpc.Caller) Source {
 type reflector struct {
 	caller   rpc.Caller
 	version  string
-	protos   map[string]*descriptorpb.FileDescriptorProto
+	files    map[string]rawFile
 	size     int
 	warnings []string
 }
@@ -97,15 +97,15 @@ func (r *reflector) load(ctx context.Context) (*Set, error) {
 // link links all files and returns the services that could be linked: one that
 // could not must not cost the others.
 func (r *reflector) link(names []string) (*Set, error) {
-	l := linkEach(slices.Collect(maps.Values(r.protos)))
+	l := linkEach(slices.Collect(maps.Values(r.files)))
 	definedIn := make(map[string]string)
-	for _, file := range sortedNames(r.protos) {
-		fd := r.protos[file]
+	for _, file := range slices.Sorted(maps.Keys(r.files)) {
+		fd := r.files[file].proto
 		for _, s := range fd.GetService() {
 			definedIn[strings.TrimPrefix(fd.GetPackage()+"."+s.GetName(), ".")] = file
 		}
 	}
-	good := []string{} // nil stands for all services
+	var good []string
 	for _, name := range names {
 		if d, err := l.linked.FindDescriptorByName(protoreflect.FullName(name)); err == nil {
 			if _, ok := d.(protoreflect.ServiceDescriptor); ok {
@@ -122,7 +122,7 @@ func (r *reflector) link(names []string) (*Set, error) {
 	if err := joined(l.causes); err != nil && len(good) == 0 {
 		return nil, err
 	}
-	return newSet(l.linked, good, r.warnings)
+	return newSet(l.linked, l.types, l.digest(), good, r.warnings)
 }
 
 // warn notes why a service is left out, in so many words.
@@ -186,9 +186,9 @@ func (r *reflector) imports(ctx context.Context) error {
 	asked := make(map[string]bool)
 	for range maxRounds {
 		var requests []request
-		for _, name := range sortedNames(r.protos) {
-			for _, dep := range r.protos[name].GetDependency() {
-				if _, ok := r.protos[dep]; ok || asked[dep] {
+		for _, name := range slices.Sorted(maps.Keys(r.files)) {
+			for _, dep := range r.files[name].proto.GetDependency() {
+				if _, ok := r.files[dep]; ok || asked[dep] {
 					continue
 				}
 				if _, err := protoregistry.GlobalFiles.FindFileByPath(dep); err == nil && strings.HasPrefix(dep, "google/protobuf/") {
@@ -228,10 +228,10 @@ func (r *reflector) addFiles(response []byte) error {
 		if err := proto.Unmarshal(value, fd); err != nil {
 			return fmt.Errorf("the backend sent a file descriptor that cannot be read: %w", err)
 		}
-		if _, ok := r.protos[fd.GetName()]; !ok {
-			r.protos[fd.GetName()] = fd
+		if _, ok := r.files[fd.GetName()]; !ok {
+			r.files[fd.GetName()] = rawFile{value, fd}
 		}
-		if len(r.protos) > maxFiles {
+		if len(r.files) > maxFiles {
 			return fmt.Errorf("the descriptors have more than %d files", maxFiles)
 		}
 		return nil

@@ -9,15 +9,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/types/dynamicpb"
 )
 
 // A Source is somewhere that descriptors come from. Load may be called again
@@ -34,26 +30,22 @@ func (f SourceFunc) Load(ctx context.Context) (*Set, error) { return f(ctx) }
 
 // Set is an immutable snapshot of a source's services and of all files that
 // they need.
+//
+// Its services, with their comments, are linked when it is made and go with
+// it. What is needed longer comes from its [Types].
 type Set struct {
-	files    *protoregistry.Files
-	types    *dynamicpb.Types
+	types    *Types
 	services []protoreflect.ServiceDescriptor
 	version  string
 	warnings []string
 }
 
-// newSet returns the Set of the named services, or of all services in files
-// where names is nil. Health and reflection services are left out.
-func newSet(files *protoregistry.Files, names []string, warnings []string) (*Set, error) {
-	s := &Set{files: files, types: dynamicpb.NewTypes(files), warnings: warnings}
-	if names == nil {
-		files.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
-			for i := range fd.Services().Len() {
-				names = append(names, string(fd.Services().Get(i).FullName()))
-			}
-			return true
-		})
-	}
+// newSet returns the Set of the named services. Health and reflection services
+// are left out. The digest is that of the files.
+func newSet(files *protoregistry.Files, types *Types, digest []byte, names []string, warnings []string) (*Set, error) {
+	s := &Set{types: types, warnings: warnings}
+	h := sha256.New()
+	h.Write(digest) // never fails
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if IsInfrastructure(name) {
@@ -68,32 +60,10 @@ func newSet(files *protoregistry.Files, names []string, warnings []string) (*Set
 			return nil, fmt.Errorf("%s is no service", name)
 		}
 		s.services = append(s.services, service)
+		fmt.Fprintln(h, name)
 	}
-	version, err := s.digest()
-	if err != nil {
-		return nil, err
-	}
-	s.version = version
+	s.version = hex.EncodeToString(h.Sum(nil)[:16])
 	return s, nil
-}
-
-// digest is a hash over the services' names and the files they need.
-func (s *Set) digest() (string, error) {
-	files := make(map[string]protoreflect.FileDescriptor)
-	h := sha256.New()
-	for _, service := range s.services {
-		fmt.Fprintln(h, service.FullName())
-		reach(files, service.ParentFile())
-	}
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(protodesc.ToFileDescriptorProto(files[path]))
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", path, err)
-		}
-		fmt.Fprintln(h, path, len(b))
-		h.Write(b) // never fails
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
 func reach(into map[string]protoreflect.FileDescriptor, fd protoreflect.FileDescriptor) {
@@ -109,10 +79,11 @@ func reach(into map[string]protoreflect.FileDescriptor, fd protoreflect.FileDesc
 // Services returns the services, sorted by name.
 func (s *Set) Services() []protoreflect.ServiceDescriptor { return s.services }
 
-// Types resolves messages and extensions of the set's files, for Any.
-func (s *Set) Types() *dynamicpb.Types { return s.types }
+// Types finds messages, extensions and methods of the set's files, without
+// their comments.
+func (s *Set) Types() *Types { return s.types }
 
-// Version changes whenever a service, or a file that one needs, does.
+// Version changes whenever a service, or a file, does.
 func (s *Set) Version() string { return s.version }
 
 // Warnings says which services could not be had, and why.

@@ -187,7 +187,7 @@ func compile(ctx context.Context, names, roots []string) (*Set, error) {
 		return nil, explain(problems)
 	}
 	var (
-		protos   []*descriptorpb.FileDescriptorProto
+		protos   []rawFile
 		services []string
 	)
 	seen := make(map[string]bool)
@@ -211,22 +211,22 @@ func compile(ctx context.Context, names, roots []string) (*Set, error) {
 	if services == nil {
 		return nil, fmt.Errorf("%s define no service", strings.Join(names, ", "))
 	}
-	files, err := link(protos)
+	l, err := link(protos)
 	if err != nil {
 		return nil, err
 	}
-	return newSet(files, services, nil)
+	return newSet(l.linked, l.types, l.digest(), services, nil)
 }
 
 // plain returns a file as if it had been read from a descriptor set: options
 // that are linked into the program are of its types, and not of the compiler's.
-func plain(fd protoreflect.FileDescriptor) (*descriptorpb.FileDescriptorProto, error) {
-	b, err := proto.Marshal(protodesc.ToFileDescriptorProto(fd))
+func plain(fd protoreflect.FileDescriptor) (rawFile, error) {
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(protodesc.ToFileDescriptorProto(fd))
 	if err != nil {
-		return nil, err
+		return rawFile{}, err
 	}
 	file := &descriptorpb.FileDescriptorProto{}
-	return file, proto.Unmarshal(b, file)
+	return rawFile{raw, file}, proto.Unmarshal(raw, file)
 }
 
 // importResolver finds files below the roots, and after them what is linked
