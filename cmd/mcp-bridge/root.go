@@ -37,9 +37,9 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcp-bridge",
 		Short: "Make a gRPC, gRPC-Web or Connect service an MCP server",
-		Long: `mcp-bridge makes a gRPC, gRPC-Web or Connect service an MCP server: its unary
-methods become tools. The service needs no change where it has server
-reflection; otherwise give its descriptors or its .proto files.`,
+		Long: `mcp-bridge makes a gRPC, gRPC-Web or Connect service an MCP server: its methods
+become tools. The service needs no change where it has server reflection;
+otherwise give its descriptors or its .proto files.`,
 		Example: `  mcp-bridge demo
   mcp-bridge serve grpc://localhost:50051
   mcp-bridge tools grpc://localhost:50051`,

@@ -15,7 +15,7 @@ func (a *app) serve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve URL",
 		Short: "Serve an upstream's tools as MCP over Streamable HTTP",
-		Long: `serve makes the upstream's unary methods MCP tools, over Streamable HTTP in every
+		Long: `serve makes the upstream's methods MCP tools, over Streamable HTTP in every
 revision of MCP. There is no authentication: listen on a loopback address, which
 is the default, or put a proxy that authenticates in front.
 
@@ -49,6 +49,7 @@ signal ends the program at once.`,
 			if err := a.announce(s, up.url.String(), asJSON); err != nil {
 				return err
 			}
+			up.trim()
 			return s.serve(ctx)
 		},
 	}

@@ -30,6 +30,7 @@ protocol's alone; logs go to standard error.`,
 				return err
 			}
 			defer up.close()
+			up.trim()
 			err = stdio.Serve(ctx, a.stdin, a.stdout, stdio.Config{
 				Handler:         up,
 				Logger:          log,

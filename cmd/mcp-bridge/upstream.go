@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -50,6 +51,18 @@ func (f *upstreamFlags) open(ctx context.Context, rawURL string, log *slog.Logge
 		return nil, errors.Join(f.explain(err, url), caller.Close())
 	}
 	return &upstream{Bridge: b, url: url, caller: caller}, nil
+}
+
+// manyTools is from how many tools on the start leaves enough behind to be
+// worth giving back.
+const manyTools = 200
+
+// trim gives memory that was needed only for the start back to the system. It
+// is for programs that go on running, once they have said that they are ready.
+func (u *upstream) trim() {
+	if len(u.Tools()) >= manyTools {
+		debug.FreeOSMemory()
+	}
 }
 
 func (f *upstreamFlags) bridge(ctx context.Context, caller bridge.Caller, log *slog.Logger) (*bridge.Bridge, error) {
