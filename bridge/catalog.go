@@ -19,6 +19,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/parallel"
 )
 
 // catalog is an immutable snapshot of everything that is served. Pages of
@@ -78,11 +79,18 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		taken = old.names
 	}
 	c.names = schema.Names(methods, taken)
-	for _, method := range methods {
+	tools := make([]*tool, len(methods))
+	parallel.Each(len(methods), func(i int) {
+		method := methods[i]
 		t := &tool{Tool: describe(method), plan: plans[method.FullName()]}
 		t.Name = c.names[method.FullName()]
 		if err := t.render(method); err != nil {
 			t.Name, t.InputSchema, t.NotCallable = "", nil, err.Error()
+		}
+		tools[i] = t
+	})
+	for _, t := range tools {
+		if t.NotCallable != "" {
 			c.others = append(c.others, t.Tool)
 			continue
 		}

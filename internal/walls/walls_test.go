@@ -39,6 +39,10 @@ type room struct {
 // package needs one.
 var rooms = []room{
 	{
+		packages: []string{"internal/parallel"},
+		why:      "it spreads work and knows none",
+	},
+	{
 		packages: []string{"internal/jsontok"},
 		why:      "it scans bytes, and knows neither MCP nor protobuf",
 	},
@@ -108,7 +112,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/descriptor"},
-		may:       []string{"bridge/internal/rpc/..."},
+		may:       []string{"bridge/internal/rpc/...", "internal/parallel"},
 		elsewhere: append([]string{"github.com/bufbuild/protocompile/...", "google.golang.org/genproto/..."}, protobuf...),
 		why:       "where descriptors come from has nothing to do with MCP",
 	},
@@ -132,7 +136,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge"},
-		may:       []string{"protocol/...", "internal/jsontok", "bridge/internal/...", "gen/mcp/..."},
+		may:       []string{"protocol/...", "internal/jsontok", "internal/parallel", "bridge/internal/...", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),
 		why:       "the bridge puts everything together, and is handed the callers it does not build in",
 	},

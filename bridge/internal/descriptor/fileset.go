@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/parallel"
 )
 
 // maxSetBytes bounds a descriptor set file, and what reflection may send.
@@ -91,13 +93,11 @@ func splitSet(set []byte) ([]rawFile, error) {
 			return nil, protowire.ParseError(n)
 		}
 		set = set[n:]
-		fd := &descriptorpb.FileDescriptorProto{}
-		if err := proto.Unmarshal(raw, fd); err != nil {
-			return nil, err
-		}
-		files = append(files, rawFile{raw, fd})
+		files = append(files, rawFile{raw, &descriptorpb.FileDescriptorProto{}})
 	}
-	return files, nil
+	errs := make([]error, len(files))
+	parallel.Each(len(files), func(i int) { errs[i] = proto.Unmarshal(files[i].raw, files[i].proto) })
+	return files, errors.Join(errs...)
 }
 
 // FromFileDescriptorSet returns a Source of a FileDescriptorSet in memory,
