@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/task"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -35,6 +36,7 @@ type Bridge struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	stale  chan struct{} // a backend did not know a method that we have
+	tasks  *task.Sealer
 }
 
 var _ protocol.Handler = (*Bridge)(nil)
@@ -50,8 +52,13 @@ func New(ctx context.Context, upstreams []Upstream, opts ...Option) (*Bridge, er
 	if len(upstreams) == 0 {
 		return nil, errors.New("bridge: there is no upstream to serve")
 	}
+	sealer, err := task.NewSealer(cfg.taskKey)
+	if err != nil {
+		return nil, fmt.Errorf("bridge: %w", err)
+	}
 	b := &Bridge{
 		cfg:    cfg,
+		tasks:  sealer,
 		server: implementation(cfg),
 		stale:  make(chan struct{}, 1),
 	}
@@ -104,6 +111,8 @@ func (b *Bridge) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 		res, err = b.listTools(r)
 	case protocol.MethodCallTool:
 		res, err = b.callTool(ctx, r, n)
+	case protocol.MethodGetTask, protocol.MethodUpdateTask, protocol.MethodCancelTask:
+		res, err = b.task(ctx, r)
 	case protocol.MethodListen:
 		res, err = b.listen(ctx, r, n)
 	default:
@@ -124,7 +133,11 @@ func (b *Bridge) discover() *protocol.Result {
 		}
 		body = jsontok.AppendString(body, string(rev))
 	}
-	body = append(body, `],"capabilities":{"logging":{},"tools":{"listChanged":true}}`...)
+	body = append(body, `],"capabilities":{"logging":{},"tools":{"listChanged":true}`...)
+	if b.catalog.Load().operations {
+		body = append(body, `,"extensions":{"`+protocol.ExtensionTasks+`":{}}`...)
+	}
+	body = append(body, '}')
 	if b.cfg.instructions != "" {
 		body = append(body, `,"instructions":`...)
 		body = jsontok.AppendString(body, b.cfg.instructions)

@@ -25,19 +25,23 @@ import (
 // catalog is an immutable snapshot of everything that is served. Pages of
 // tools/list are rendered when it is made, and then only written.
 type catalog struct {
-	version  string // a digest of all pages
-	sources  []string
-	tools    []*tool // sorted by name
-	byName   map[string]*tool
-	names    map[protoreflect.FullName]string
-	others   []Tool
-	pages    []json.RawMessage
-	warnings []string
+	version string // a digest of all pages
+	sources []string
+	tools   []*tool // sorted by name
+	byName  map[string]*tool
+	names   map[protoreflect.FullName]string
+	others  []Tool
+	pages   []json.RawMessage
+	// taskPages are the pages for clients that know tasks of 2025-11-25.
+	taskPages  []json.RawMessage
+	operations bool // some tool starts long-running operations
+	warnings   []string
 }
 
 type tool struct {
 	Tool
-	plan *backend.Plan
+	plan       *backend.Plan
+	operations *backend.Operations // nil where calls start none
 }
 
 // newCatalog makes the catalog of the given descriptor sets, one for every
@@ -47,6 +51,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	var (
 		methods []protoreflect.MethodDescriptor
 		plans   = make(map[protoreflect.FullName]*backend.Plan)
+		origin  = make(map[protoreflect.FullName]*descriptor.Set)
 		errs    []error
 	)
 	for i, set := range sets {
@@ -67,6 +72,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 				}
 				plan := backend.NewPlan(env, method)
 				plans[method.FullName()] = plan
+				origin[method.FullName()] = set
 				methods = append(methods, method)
 			}
 		}
@@ -84,7 +90,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		method := methods[i]
 		t := &tool{Tool: describe(method), plan: plans[method.FullName()]}
 		t.Name = c.names[method.FullName()]
-		if err := t.render(method); err != nil {
+		if err := t.render(method, origin[method.FullName()]); err != nil {
 			t.Name, t.InputSchema, t.NotCallable = "", nil, err.Error()
 		}
 		tools[i] = t
@@ -96,6 +102,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		}
 		c.tools = append(c.tools, t)
 		c.byName[t.Name] = t
+		c.operations = c.operations || t.operations != nil
 	}
 	// A name stays with its method while the method is away, too.
 	for method, name := range taken {
@@ -106,6 +113,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	slices.SortFunc(c.tools, func(a, b *tool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(c.others, func(a, b Tool) int { return cmp.Compare(a.Method, b.Method) })
 	c.paginate(cfg.pageSize)
+	c.paginateForTasks(cfg.pageSize)
 	return c, nil
 }
 
@@ -118,7 +126,7 @@ func describe(method protoreflect.MethodDescriptor) Tool {
 }
 
 // render makes the schemas and the annotations of the tool.
-func (t *tool) render(method protoreflect.MethodDescriptor) error {
+func (t *tool) render(method protoreflect.MethodDescriptor, source *descriptor.Set) error {
 	inputMax := schema.DefaultMaxBytes
 	if t.plan.Kind() != rpc.Unary {
 		inputMax -= schema.StreamOverhead
@@ -134,6 +142,11 @@ func (t *tool) render(method protoreflect.MethodDescriptor) error {
 	}
 	// What the input leaves of a tool's budget is the output's.
 	left := max(schema.MinMaxBytes, inputMax-len(input))
+	if response, ok := backend.OperationResponse(method); ok {
+		t.operations = backend.NewOperations(t.plan, response)
+		t.OutputSchema, err = t.operations.OutputSchema(source.Message(response), left)
+		return err
+	}
 	output, err := schema.Output(method.Output(), schema.Options{MaxBytes: left})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
 // Defaults of the options.
@@ -40,6 +41,10 @@ type config struct {
 	pageSize             int
 	limits               backend.Limits
 	metadata             metadata.Policy
+	operationWait        time.Duration
+	taskTTL              time.Duration
+	taskKey              []byte
+	taskOwner            func(*protocol.Caller) string
 }
 
 // WithServerInfo sets the name and the version by which the Bridge presents
@@ -101,8 +106,9 @@ func newConfig(opts []Option) (*config, error) {
 	c := &config{
 		name: "mcp-bridge", version: Version(),
 		timeout: DefaultTimeout, pageSize: DefaultPageSize,
-		limits: backend.Limits{Messages: DefaultStreamMessages, Bytes: DefaultStreamBytes, Time: DefaultStreamTime},
-		log:    slog.New(slog.DiscardHandler),
+		limits:        backend.Limits{Messages: DefaultStreamMessages, Bytes: DefaultStreamBytes, Time: DefaultStreamTime},
+		log:           slog.New(slog.DiscardHandler),
+		operationWait: DefaultOperationWait, taskTTL: DefaultTaskTTL, taskOwner: ownerByToken,
 	}
 	for _, o := range opts {
 		o(c)
@@ -125,6 +131,15 @@ func newConfig(opts []Option) (*config, error) {
 	}
 	if c.pageSize < 1 {
 		errs = append(errs, fmt.Errorf("the page size %d is less than 1", c.pageSize))
+	}
+	if c.operationWait < 0 {
+		errs = append(errs, fmt.Errorf("the wait for operations %v is negative", c.operationWait))
+	}
+	if c.taskTTL < time.Millisecond {
+		errs = append(errs, fmt.Errorf("the time to live of tasks %v is less than a millisecond", c.taskTTL))
+	}
+	if c.taskOwner == nil {
+		errs = append(errs, errors.New("the owner of tasks is nil"))
 	}
 	errs = append(errs, c.metadata.Validate())
 	return c, errors.Join(errs...)

@@ -28,8 +28,9 @@ const (
 // one that the call is still waited for. A nil progress tells nobody.
 //
 // The value always rises. For calls with steps it counts those, and rises by
-// fractions between them; for others it is the time in seconds, because the
-// end is not known.
+// fractions between them. For others it is the time in seconds, because the
+// end is not known, until there is a percentage above what was sent so far;
+// from then on it is that, and signs of life move it by a hair.
 type progress struct {
 	token  []byte
 	method string
@@ -37,10 +38,14 @@ type progress struct {
 	n      protocol.Notifier
 	start  time.Time
 
-	mu    sync.Mutex
-	value float64   // that was sent last
-	last  time.Time // when that was
+	mu      sync.Mutex
+	percent bool
+	value   float64   // that was sent last
+	last    time.Time // when that was
 }
+
+// hair is the least by which progress rises.
+const hair = 0.001
 
 // startProgress returns the progress of a call, and its end, after which
 // nothing is sent.
@@ -86,12 +91,34 @@ func (p *progress) alive(ctx context.Context) (time.Duration, error) {
 	if rest := p.last.Add(heartbeatInterval).Sub(now); rest > 0 {
 		return rest, nil
 	}
-	value := float64(now.Sub(p.start) / time.Second)
-	if p.steps {
+	value := p.value + hair
+	switch {
+	case p.steps:
 		next := math.Floor(p.value) + 1
 		value = p.value + (next-p.value)/2
+	case !p.percent:
+		value = float64(now.Sub(p.start) / time.Second)
 	}
 	return heartbeatInterval, p.send(ctx, value, now, "waiting for "+p.method)
+}
+
+// report says what is going on, and how much of it is done in percent, which is
+// negative where that is not known.
+func (p *progress) report(ctx context.Context, text string, percent float64) error {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if percent > p.value {
+		p.percent = true
+	}
+	value := percent
+	if !p.percent {
+		value = float64(now.Sub(p.start).Milliseconds()) / 1000
+	}
+	return p.send(ctx, max(value, p.value+hair), now, text)
 }
 
 // step says that n steps are done, of which the last one came to text.
@@ -106,12 +133,15 @@ func (p *progress) step(ctx context.Context, n int, text []byte) error {
 }
 
 func (p *progress) send(ctx context.Context, value float64, now time.Time, message string) error {
-	if value <= p.value {
-		return nil
+	if value <= p.value || p.percent && value > 100 {
+		return nil // it cannot rise any more
 	}
 	params := append([]byte(`{"progressToken":`), p.token...)
 	params = append(params, `,"progress":`...)
 	params = strconv.AppendFloat(params, value, 'f', -1, 64)
+	if p.percent {
+		params = append(params, `,"total":100`...)
+	}
 	if message != "" {
 		params = append(params, `,"message":`...)
 		params = jsontok.AppendString(params, message)

@@ -59,7 +59,11 @@ func (b *Bridge) listTools(r *protocol.Request) (*protocol.Result, error) {
 			return nil, protocol.Errorf(protocol.CodeInvalidParams, "the cursor is unknown, or the tools have changed since it was given: list again without it")
 		}
 	}
-	return &protocol.Result{Body: c.pages[page], Cache: listCache()}, nil
+	pages := c.pages
+	if r.Meta.Revision == protocol.Revision20251125 && c.operations {
+		pages = c.taskPages
+	}
+	return &protocol.Result{Body: pages[page], Cache: listCache()}, nil
 }
 
 // callTool answers tools/call.
@@ -81,11 +85,17 @@ func (b *Bridge) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 	if t == nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q; tools/list names those there are", name)
 	}
+	if err := refuseTask(r, t); err != nil {
+		return nil, err
+	}
 	ctx, cancel, err := withDeadline(ctx, r, b.cfg.timeout)
 	if err != nil {
 		return nil, err
 	}
 	defer cancel()
+	if t.operations != nil {
+		return b.callOperation(ctx, r, n, t, arguments)
+	}
 	start := time.Now()
 	told, stop := startProgress(ctx, r, n, t.Method, t.plan.Streams())
 	var observe backend.Observer

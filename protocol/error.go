@@ -54,6 +54,17 @@ func AsError(err error) *Error {
 	return &Error{Code: CodeInternalError, Message: "internal error"}
 }
 
+// MissingCapability returns the error for a request that needs capabilities
+// which its client has not declared, a ClientCapabilities object
+// (basic/versioning, Missing Required Capabilities).
+func MissingCapability(required string) *Error {
+	return &Error{
+		Code:    CodeMissingClientCapability,
+		Message: "the client has not declared a capability that this request needs",
+		Data:    json.RawMessage(`{"requiredCapabilities":` + required + `}`),
+	}
+}
+
 // UnsupportedVersion returns the error for a request that names a revision
 // nobody here speaks (basic/versioning, Protocol Version Negotiation).
 func UnsupportedVersion(requested string) *Error {

@@ -17,6 +17,11 @@ const (
 	MethodComplete           = "completion/complete"
 	MethodSetLevel           = "logging/setLevel"
 	MethodListen             = "subscriptions/listen"
+	MethodGetTask            = "tasks/get"
+	MethodUpdateTask         = "tasks/update"
+	MethodCancelTask         = "tasks/cancel"
+	MethodListTasks          = "tasks/list"
+	MethodTaskResult         = "tasks/result"
 	NotificationInitialized  = "notifications/initialized"
 	NotificationCancelled    = "notifications/cancelled"
 	NotificationProgress     = "notifications/progress"
@@ -24,6 +29,10 @@ const (
 	NotificationAcknowledged = "notifications/subscriptions/acknowledged"
 	NotificationToolsChanged = "notifications/tools/list_changed"
 )
+
+// ExtensionTasks is the identifier of the tasks extension, a member of the
+// extensions in the capabilities of clients and servers.
+const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
 // MethodInfo says what the specification says of a request that a client may
 // send.
@@ -51,11 +60,11 @@ var methods = map[string]MethodInfo{
 	MethodListPrompts:   {Since: Revision20241105},
 	MethodGetPrompt:     {Since: Revision20241105, NameParam: "name"},
 	MethodComplete:      {Since: Revision20241105},
-	"tasks/list":        {Since: Revision20251125, Until: Revision20251125},
-	"tasks/result":      {Since: Revision20251125, Until: Revision20251125},
-	"tasks/get":         {Since: Revision20251125, NameParam: "taskId"},
-	"tasks/cancel":      {Since: Revision20251125, NameParam: "taskId"},
-	"tasks/update":      {Since: Revision20260728, NameParam: "taskId"},
+	MethodListTasks:     {Since: Revision20251125, Until: Revision20251125},
+	MethodTaskResult:    {Since: Revision20251125, Until: Revision20251125},
+	MethodGetTask:       {Since: Revision20251125, NameParam: "taskId"},
+	MethodCancelTask:    {Since: Revision20251125, NameParam: "taskId"},
+	MethodUpdateTask:    {Since: Revision20260728, NameParam: "taskId"},
 	MethodDiscover:      {Since: Revision20260728},
 	MethodListen:        {Since: Revision20260728},
 }

@@ -129,6 +129,16 @@ var rooms = []room{
 		why:       "a caller knows the seam and its own library",
 	},
 	{
+		packages:  []string{"bridge/internal/operation"},
+		may:       []string{"bridge/internal/rpc/..."},
+		elsewhere: protobuf,
+		why:       "long-running operations are gRPC's, and know no MCP",
+	},
+	{
+		packages: []string{"bridge/internal/task"},
+		why:      "the id of a task is a sealed text",
+	},
+	{
 		packages:  []string{"bridge/internal/..."},
 		may:       []string{"protocol", "internal/jsontok", "bridge/internal/...", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),

@@ -168,6 +168,10 @@ func callError(err error, partial json.RawMessage) error {
 // Failure makes a result of a status, or an error where the client itself
 // must act on it.
 func (p *Plan) Failure(e *CallError, r *protocol.Request) (*protocol.Result, error) {
+	return p.failure(e, p.env.Metadata.TokenForwarded(r.Caller))
+}
+
+func (p *Plan) failure(e *CallError, tokenForwarded bool) (*protocol.Result, error) {
 	c, err := p.compiled()
 	if err != nil {
 		return nil, err
@@ -175,7 +179,7 @@ func (p *Plan) Failure(e *CallError, r *protocol.Request) (*protocol.Result, err
 	res, fault := status.Result(e.Status, status.Options{
 		Resolver:       p.env.Types,
 		Request:        c.method.Input(),
-		TokenForwarded: p.env.Metadata.TokenForwarded(r.Caller),
+		TokenForwarded: tokenForwarded,
 		Partial:        e.Partial,
 	})
 	if fault != nil {

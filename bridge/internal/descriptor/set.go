@@ -34,6 +34,7 @@ func (f SourceFunc) Load(ctx context.Context) (*Set, error) { return f(ctx) }
 // Its services, with their comments, are linked when it is made and go with
 // it. What is needed longer comes from its [Types].
 type Set struct {
+	files    *protoregistry.Files
 	types    *Types
 	services []protoreflect.ServiceDescriptor
 	version  string
@@ -43,7 +44,7 @@ type Set struct {
 // newSet returns the Set of the named services. Health and reflection services
 // are left out. The digest is that of the files.
 func newSet(files *protoregistry.Files, types *Types, digest []byte, names []string, warnings []string) (*Set, error) {
-	s := &Set{types: types, warnings: warnings}
+	s := &Set{files: files, types: types, warnings: warnings}
 	h := sha256.New()
 	h.Write(digest) // never fails
 	slices.Sort(names)
@@ -78,6 +79,16 @@ func reach(into map[string]protoreflect.FileDescriptor, fd protoreflect.FileDesc
 
 // Services returns the services, sorted by name.
 func (s *Set) Services() []protoreflect.ServiceDescriptor { return s.services }
+
+// Message returns the message of that name with its comments, or nil.
+func (s *Set) Message(name protoreflect.FullName) protoreflect.MessageDescriptor {
+	d, err := s.files.FindDescriptorByName(name)
+	if err != nil {
+		return nil
+	}
+	message, _ := d.(protoreflect.MessageDescriptor)
+	return message
+}
 
 // Types finds messages, extensions and methods of the set's files, without
 // their comments.

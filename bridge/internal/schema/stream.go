@@ -32,13 +32,20 @@ func Stream(message json.RawMessage) json.RawMessage {
 // limits of the call, of which there are at most the given messages and bytes
 // where the call does not say otherwise.
 func WithLimits(input json.RawMessage, name string, messages, bytes int, seconds float64) json.RawMessage {
-	property := string(appendString(nil, name)) + `:{"type":"object","description":"When to stop: after so many messages (default ` + strconv.Itoa(messages) +
-		`), bytes of JSON (` + strconv.Itoa(bytes) + `) or seconds (` + strconv.FormatFloat(seconds, 'f', -1, 64) + `).",` +
-		`"properties":{"messages":{"type":"integer","minimum":1},"bytes":{"type":"integer","minimum":1},"seconds":{"type":"number","exclusiveMinimum":0}}}`
+	return WithProperty(input, name, `{"type":"object","description":"When to stop: after so many messages (default `+strconv.Itoa(messages)+
+		`), bytes of JSON (`+strconv.Itoa(bytes)+`) or seconds (`+strconv.FormatFloat(seconds, 'f', -1, 64)+`).",`+
+		`"properties":{"messages":{"type":"integer","minimum":1},"bytes":{"type":"integer","minimum":1},"seconds":{"type":"number","exclusiveMinimum":0}}}`)
+}
+
+// WithProperty returns a schema of an object, as the functions of this package
+// make it, with one more property: the last one, so that the author's own are
+// read first.
+func WithProperty(object json.RawMessage, name, property string) json.RawMessage {
+	property = string(appendString(nil, name)) + ":" + property
+	// The properties of the root stand behind nothing but a description, which
+	// has no quotes that are not escaped.
 	const key = `"properties":{`
-	// The schemas of this package have the properties of the root first, after
-	// a description, which has no unescaped quotes.
-	s := string(input)
+	s := string(object)
 	i := strings.Index(s, key)
 	if i < 0 {
 		return json.RawMessage(strings.TrimSuffix(s, "}") + `,` + key + property + `}}`)
@@ -47,7 +54,6 @@ func WithLimits(input json.RawMessage, name string, messages, bytes int, seconds
 	if strings.HasPrefix(rest, "}") {
 		return json.RawMessage(s[:i+len(key)] + property + rest)
 	}
-	// Last, so that the author's own properties are read first.
 	end := i + len(key) + objectEnd(rest)
 	return json.RawMessage(s[:end] + "," + property + s[end:])
 }

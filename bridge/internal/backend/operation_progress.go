@@ -1,0 +1,87 @@
+package backend
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/operation"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+)
+
+// MaxProgressText bounds [Progress.Text], in bytes.
+const MaxProgressText = 500
+
+// Progress is what the metadata of an operation says.
+type Progress struct {
+	// Text is the metadata as compact JSON, cut at [MaxProgressText], or ""
+	// where there is none or its type is unknown.
+	Text string
+	// Percent is how much is done, from 0 to 100. It is negative where the
+	// metadata does not say so.
+	Percent float64
+	// Updated is when the service says that the operation has changed last,
+	// or zero.
+	Updated time.Time
+}
+
+// percentMembers are the names under which the metadata of public APIs says
+// how much is done, in percent.
+var percentMembers = map[string]bool{
+	"progressPercent": true, "progressPercentage": true, "percentComplete": true, "percentDone": true, "percent": true,
+}
+
+// progress reads metadata, which may be nil.
+func (o *Operations) progress(metadata *operation.Any) Progress {
+	p := Progress{Percent: -1}
+	if metadata == nil {
+		return p
+	}
+	typ, err := o.plan.env.Types.FindMessageByURL(metadata.URL)
+	if err != nil {
+		return p
+	}
+	codec, err := transcode.New(typ.Descriptor(), o.plan.env.Types, transcode.Options{})
+	if err != nil {
+		return p
+	}
+	text, _, err := codec.AppendJSON(nil, metadata.Value)
+	if err != nil {
+		return p
+	}
+	// The text is JSON of our own making, and the visitor returns no error.
+	_ = jsontok.Object(text, func(key, value []byte) error {
+		switch name := string(key); {
+		case percentMembers[name]:
+			number := string(value)
+			if s, ok := jsontok.String(value); ok { // of a 64-bit integer
+				number = s
+			}
+			if v, err := strconv.ParseFloat(number, 64); err == nil && v >= 0 && v <= 100 {
+				p.Percent = v
+			}
+		case name == "updateTime" || name == "endTime":
+			s, _ := jsontok.String(value)
+			if t, err := time.Parse(time.RFC3339Nano, s); err == nil && t.After(p.Updated) {
+				p.Updated = t
+			}
+		}
+		return nil
+	})
+	p.Text = clipProgress(string(text))
+	return p
+}
+
+// clipProgress cuts s at the beginning of a character, and marks the cut.
+func clipProgress(s string) string {
+	const mark = "..."
+	if len(s) <= MaxProgressText {
+		return s
+	}
+	n := MaxProgressText - len(mark)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + mark
+}

@@ -1,0 +1,306 @@
+package bridge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/operation"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/task"
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+// DefaultTaskTTL is how long the id of a task is good. See [WithTaskTTL].
+const DefaultTaskTTL = 24 * time.Hour
+
+// The interval at which clients are asked to poll a task grows with its age,
+// to a tenth of that.
+const (
+	minTaskPoll = time.Second
+	maxTaskPoll = 30 * time.Second
+)
+
+// WithTaskTTL sets how long after its creation a task can be asked for. The
+// backend may forget the operation behind it sooner. The default is
+// [DefaultTaskTTL].
+func WithTaskTTL(d time.Duration) Option { return func(c *config) { c.taskTTL = d } }
+
+// WithTaskKey sets the key that seals the ids of tasks: 32 or more secret,
+// random bytes. With the same key, tasks outlive the process and are known to
+// every replica. The default is a key of this Bridge's own.
+func WithTaskKey(key []byte) Option { return func(c *config) { c.taskKey = key } }
+
+// WithTaskOwner sets who a task belongs to: only callers for whom owner returns
+// the same string can ask for it. Set it to what authenticates the callers, such
+// as the subject of their tokens. By default it is the Authorization header,
+// so a task is lost to a caller who gets a new token, and callers without one
+// share theirs with everybody who knows an id, which cannot be guessed.
+func WithTaskOwner(owner func(*protocol.Caller) string) Option {
+	return func(c *config) { c.taskOwner = owner }
+}
+
+func ownerByToken(caller *protocol.Caller) string {
+	token := ""
+	if caller != nil {
+		token = caller.Header.Get("Authorization")
+	}
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// canFollow reports whether the client of a request has declared that it can
+// follow tasks (tasks extension, Capability Negotiation).
+func canFollow(r *protocol.Request) bool {
+	extensions, ok := jsontok.Lookup(r.Meta.Capabilities, "extensions")
+	if !ok || jsontok.KindOf(extensions) != jsontok.KindObject {
+		return false
+	}
+	settings, ok := jsontok.Lookup(extensions, protocol.ExtensionTasks)
+	return ok && jsontok.KindOf(settings) == jsontok.KindObject
+}
+
+// refuseTask returns the error for a client of 2025-11-25 that asks for a task
+// where the tool has none to give (basic/utilities/tasks, Tool-Level
+// Negotiation).
+func refuseTask(r *protocol.Request, t *tool) error {
+	if r.Meta.Revision != protocol.Revision20251125 || t.operations != nil || !canFollow(r) {
+		return nil
+	}
+	if _, ok := jsontok.Lookup(r.Params, "task"); !ok {
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeMethodNotFound, "the tool %q cannot be called as a task; call it without params.task", t.Name)
+}
+
+// startTask makes a task of an operation. It asks for the operation's state
+// first, because tasks/get must work from the start. It returns nil where the
+// operation cannot be followed: then it must be waited for.
+func (b *Bridge) startTask(ctx context.Context, r *protocol.Request, t *tool, run *backend.Run) (*protocol.Result, error) {
+	now := time.Now()
+	ref := task.Ref{Method: t.Method, Operation: run.Name(), Created: now, TTL: b.cfg.taskTTL}
+	id, err := b.tasks.Seal(ref, b.cfg.taskOwner(r.Caller))
+	if err != nil {
+		b.cfg.log.WarnContext(ctx, "an operation cannot be a task", "method", t.Method, "error", err)
+		return nil, nil //nolint:nilnil // no task, and no fault either
+	}
+	if run.Name() == "" {
+		return nil, nil //nolint:nilnil // there is nothing to ask for
+	}
+	if err := run.Refresh(ctx); err != nil {
+		status, ok := errors.AsType[*rpc.StatusError](err)
+		switch {
+		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+			return nil, context.Cause(ctx)
+		case !ok:
+			return nil, err
+		case !operation.Passing(err):
+			return run.Unfinished(b.unreadable(run, status))
+		}
+		// The service is there and will say more later.
+	}
+	if run.Done() && r.Meta.Revision.Modern() {
+		return nil, nil //nolint:nilnil // the response can be given at once
+	}
+	s := taskState{id: id, ref: ref, status: "working", progress: run.Progress()}
+	return &protocol.Result{Type: protocol.ResultTask, Body: s.append(nil, now)}, nil
+}
+
+// task answers tasks/get, tasks/update and tasks/cancel.
+func (b *Bridge) task(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
+	if !b.catalog.Load().operations {
+		return nil, protocol.MethodNotFound(r.Method)
+	}
+	if !canFollow(r) {
+		return nil, protocol.MissingCapability(`{"extensions":{"` + protocol.ExtensionTasks + `":{}}}`)
+	}
+	raw, ok := jsontok.Lookup(r.Params, "taskId")
+	id, isString := jsontok.String(raw)
+	if !ok || !isString {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.taskId must be the id of a task")
+	}
+	ref, err := b.tasks.Open(id, b.cfg.taskOwner(r.Caller), time.Now())
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
+	}
+	t := b.catalog.Load().byMethod(protoreflect.FullName(ref.Method))
+	if t == nil || t.operations == nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v: %s is not served any more", task.ErrUnknown, ref.Method)
+	}
+	if b.cfg.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.cfg.timeout)
+		defer cancel()
+	}
+	switch r.Method {
+	case protocol.MethodGetTask:
+		return b.getTask(ctx, r, t, id, ref)
+	case protocol.MethodCancelTask:
+		return b.cancelTask(ctx, r, t, ref)
+	default:
+		return updateTask(r)
+	}
+}
+
+// updateTask answers tasks/update. Operations ask for no input, and responses
+// to what was not asked are ignored (tasks extension, Task Update Requests).
+func updateTask(r *protocol.Request) (*protocol.Result, error) {
+	raw, ok := jsontok.Lookup(r.Params, "inputResponses")
+	if !ok || jsontok.KindOf(raw) != jsontok.KindObject {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.inputResponses must be an object")
+	}
+	return &protocol.Result{}, nil
+}
+
+// cancelTask answers tasks/cancel. What comes of it shows in the task. That the
+// operation has ended already, or cannot be cancelled, is no error: the request
+// only tells what the client wants (tasks extension, Task Cancellation).
+func (b *Bridge) cancelTask(ctx context.Context, r *protocol.Request, t *tool, ref task.Ref) (*protocol.Result, error) {
+	err := t.operations.Cancel(ctx, ref.Operation, r)
+	b.cfg.log.DebugContext(ctx, "cancelled a task", "method", ref.Method, "error", err)
+	if err == nil {
+		return &protocol.Result{}, nil
+	}
+	status, ok := errors.AsType[*rpc.StatusError](err)
+	if ok && !status.Local {
+		switch status.Code() {
+		case code.Code_UNIMPLEMENTED, code.Code_FAILED_PRECONDITION:
+			return &protocol.Result{}, nil
+		default:
+		}
+	}
+	return nil, b.taskFault(r, t, status, err)
+}
+
+// getTask answers tasks/get.
+func (b *Bridge) getTask(ctx context.Context, r *protocol.Request, t *tool, id string, ref task.Ref) (*protocol.Result, error) {
+	s := taskState{id: id, ref: ref, status: "working", progress: backend.Progress{Percent: -1}}
+	run, err := t.operations.Find(ctx, ref.Operation, r)
+	switch status, _ := errors.AsType[*rpc.StatusError](err); {
+	case err == nil:
+		s.progress = run.Progress()
+	case operation.Passing(err) && context.Cause(ctx) == nil:
+		s.progress.Text = "the service is not available now"
+	default:
+		return nil, b.taskFault(r, t, status, err)
+	}
+	if run != nil && run.Done() {
+		res, err := run.Result()
+		switch fault, ok := errors.AsType[*protocol.Error](err); {
+		case run.Cancelled():
+			s.status = "cancelled"
+		case ok:
+			s.status, s.fault = "failed", fault
+		case err != nil:
+			b.cfg.log.ErrorContext(ctx, "the response of an operation cannot be read", "method", ref.Method, "error", err)
+			s.status, s.fault = "failed", protocol.AsError(err)
+		default:
+			s.status, s.result = "completed", res
+		}
+	}
+	return &protocol.Result{Body: s.append(nil, time.Now())}, nil
+}
+
+// taskFault is the error for an operation that cannot be asked for or
+// cancelled.
+func (b *Bridge) taskFault(r *protocol.Request, t *tool, status *rpc.StatusError, err error) error {
+	if status == nil {
+		return err
+	}
+	switch status.Code() {
+	case code.Code_NOT_FOUND:
+		return protocol.Errorf(protocol.CodeInvalidParams, "%v: the service does not know the operation any more", task.ErrUnknown)
+	case code.Code_UNAUTHENTICATED:
+		if _, fault := t.operations.Failure(status, r); fault != nil {
+			return fault
+		}
+	default:
+	}
+	return protocol.Errorf(protocol.CodeInternalError, "the service answered %s when it was asked for the operation", status.Code())
+}
+
+// taskState is a DetailedTask of the tasks extension.
+type taskState struct {
+	id       string
+	ref      task.Ref
+	status   string
+	progress backend.Progress
+	result   *protocol.Result
+	fault    *protocol.Error
+}
+
+// append appends the task as a JSON object. Where the service does not say
+// when the operation has changed last, it is now that its state was read.
+func (s *taskState) append(dst []byte, now time.Time) json.RawMessage {
+	updated := now
+	if u := s.progress.Updated; u.After(s.ref.Created) && u.Before(now) {
+		updated = u
+	}
+	message := s.progress.Text
+	if s.fault != nil {
+		message = s.fault.Message
+	}
+	dst = append(dst, `{"taskId":`...)
+	dst = jsontok.AppendString(dst, s.id)
+	dst = append(dst, `,"status":`...)
+	dst = jsontok.AppendString(dst, s.status)
+	if message != "" {
+		dst = append(dst, `,"statusMessage":`...)
+		dst = jsontok.AppendString(dst, message)
+	}
+	dst = fmt.Appendf(dst, `,"createdAt":%q,"lastUpdatedAt":%q`, stamp(s.ref.Created), stamp(updated))
+	dst = append(dst, `,"ttlMs":`...)
+	dst = strconv.AppendInt(dst, s.ref.TTL.Milliseconds(), 10)
+	dst = append(dst, `,"pollIntervalMs":`...)
+	dst = strconv.AppendInt(dst, min(max(now.Sub(s.ref.Created)/10, minTaskPoll), maxTaskPoll).Milliseconds(), 10)
+	switch {
+	case s.fault != nil:
+		dst = fmt.Appendf(dst, `,"error":{"code":%d,"message":`, s.fault.Code)
+		dst = append(jsontok.AppendString(dst, s.fault.Message), '}')
+	case s.result != nil:
+		dst = append(dst, `,"result":`...)
+		dst = protocol.AppendResult(dst, s.result, protocol.Revision20260728)
+	}
+	return append(dst, '}')
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// paginateForTasks renders the pages of tools/list once more, with what
+// revision 2025-11-25, and no other, says of tasks in them. They have the
+// cursors of the other pages.
+func (c *catalog) paginateForTasks(size int) {
+	if !c.operations {
+		return
+	}
+	page := 0
+	for chunk := range slices.Chunk(c.tools, size) {
+		out := []byte(`{"tools":[`)
+		for i, t := range chunk {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = t.append(out)
+			if t.operations != nil {
+				out = append(out[:len(out)-1], `,"execution":{"taskSupport":"optional"}}`...)
+			}
+		}
+		out = append(out, ']')
+		if page++; page < len(c.pages) {
+			out = append(out, `,"nextCursor":`...)
+			out = jsontok.AppendString(out, c.cursor(page))
+		}
+		c.taskPages = append(c.taskPages, append(out, '}'))
+	}
+}
