@@ -89,18 +89,24 @@ func hex4(raw []byte) rune {
 // AppendString appends s as a JSON string with quotes. Only what must be
 // escaped is; bytes that are not valid UTF-8 become U+FFFD, one each. The
 // result has no line break.
-func AppendString(dst []byte, s string) []byte {
+func AppendString[T string | []byte](dst []byte, s T) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
 	plain := 0
 	for i := 0; i < len(s); {
+		for i+8 <= len(s) && plain8(word(s, i)) {
+			i += 8
+		}
+		if i == len(s) {
+			break
+		}
 		c := s[i]
 		if isPlain(c) {
 			i++
 			continue
 		}
 		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
+			r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 			if r == utf8.RuneError && size == 1 {
 				dst = append(dst, s[plain:i]...)
 				dst = utf8.AppendRune(dst, r)
@@ -131,4 +137,23 @@ func AppendString(dst []byte, s string) []byte {
 	}
 	dst = append(dst, s[plain:]...)
 	return append(dst, '"')
+}
+
+// word returns the eight bytes of s from i on.
+func word[T string | []byte](s T, i int) uint64 {
+	_ = s[i+7]
+	return uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+		uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+}
+
+// plain8 reports whether all eight bytes are plain.
+func plain8(w uint64) bool {
+	const (
+		ones = 0x0101010101010101
+		high = 0x8080808080808080
+	)
+	control := (w - 0x20*ones) &^ w // its high bits: a byte below 0x20, or a borrow from one
+	quote := w ^ '"'*ones
+	slash := w ^ '\\'*ones
+	return (w|control|(quote-ones)&^quote|(slash-ones)&^slash)&high == 0
 }
