@@ -18,6 +18,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/parallel"
 )
@@ -62,7 +63,10 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 			errs = append(errs, err)
 			continue
 		}
-		env := &backend.Env{Caller: upstreams[i].Caller, Types: set.Types(), Metadata: &cfg.metadata, Log: cfg.log, Limits: cfg.limits}
+		env := &backend.Env{
+			Caller: upstreams[i].Caller, Types: set.Types(), Codecs: transcode.NewCompiler(set.Types(), transcode.Options{}),
+			Metadata: &cfg.metadata, Log: cfg.log, Limits: cfg.limits,
+		}
 		for _, service := range services {
 			for j := range service.Methods().Len() {
 				method := service.Methods().Get(j)

@@ -61,7 +61,7 @@ func NewOperations(p *Plan, response protoreflect.FullName) *Operations {
 			out.response = md
 		}
 		var err error
-		out.Codec, err = transcode.New(md, p.env.Types, transcode.Options{})
+		out.Codec, err = p.env.Codecs.Codec(md)
 		return out, err
 	})}
 }

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/operation"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
 
@@ -42,7 +41,7 @@ func (o *Operations) progress(metadata *operation.Any) Progress {
 	if err != nil {
 		return p
 	}
-	codec, err := transcode.New(typ.Descriptor(), o.plan.env.Types, transcode.Options{})
+	codec, err := o.plan.env.Codecs.Codec(typ.Descriptor())
 	if err != nil {
 		return p
 	}

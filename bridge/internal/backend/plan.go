@@ -32,7 +32,9 @@ const WarningsKey = "io.github.mcp-bridge/warnings"
 type Env struct {
 	Caller rpc.Caller
 	// Types has the methods that are planned, and the types of Any.
-	Types    *descriptor.Types
+	Types *descriptor.Types
+	// Codecs makes the codecs of those types.
+	Codecs   *transcode.Compiler
 	Metadata *metadata.Policy
 	Log      *slog.Logger
 	// Limits bound what is collected of a stream of responses.
@@ -73,11 +75,11 @@ func NewPlan(env *Env, method protoreflect.MethodDescriptor) *Plan {
 			if err != nil {
 				return nil, err
 			}
-			in, err := transcode.New(method.Input(), env.Types, transcode.Options{})
+			in, err := env.Codecs.Codec(method.Input())
 			if err != nil {
 				return nil, err
 			}
-			out, err := transcode.New(method.Output(), env.Types, transcode.Options{})
+			out, err := env.Codecs.Codec(method.Output())
 			return &compiled{method, in, out}, err
 		}),
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
 
 // ArgumentError says everything that is wrong with arguments. It is for the
@@ -88,8 +90,17 @@ func (v Violation) String() string {
 // key, or an element of a list.
 type step struct {
 	name  string
+	raw   []byte // in place of the name, as JSON in quotes
 	index int
 	kind  stepKind
+}
+
+func (s step) text() string {
+	if s.raw != nil {
+		name, _ := jsontok.String(s.raw)
+		return name
+	}
+	return s.name
 }
 
 type stepKind int
@@ -113,12 +124,12 @@ func (p path) String() string {
 		case stepIndex:
 			fmt.Fprintf(&b, "[%d]", s.index)
 		case stepKey:
-			fmt.Fprintf(&b, "[%s]", strconv.Quote(clip(s.name, maxNameText)))
+			fmt.Fprintf(&b, "[%s]", strconv.Quote(clip(s.text(), maxNameText)))
 		default:
 			if i > 0 {
 				b.WriteByte('.')
 			}
-			b.WriteString(printable(clip(s.name, maxNameText)))
+			b.WriteString(printable(clip(s.text(), maxNameText)))
 		}
 	}
 	return b.String()

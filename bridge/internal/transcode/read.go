@@ -5,21 +5,25 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
 
-// reader fills a message from JSON and collects what is wrong on the way.
+// reader turns JSON into the wire form of a message and collects what is wrong
+// on the way. What it has written counts only if nothing is.
 //
 // Its methods take a cursor at a value and leave it behind that value, unless
 // the reader is full, and the depth of the value: how many arrays and objects
 // it stands in.
 type reader struct {
-	codec      *Codec
+	*Compiler
+
+	out        []byte
 	path       path
 	violations []Violation
 	// full is set when there are too many violations to go on.
@@ -28,23 +32,46 @@ type reader struct {
 	// partial is positive inside of an Any: there, required fields may be
 	// missing, as in protobuf's own parsers.
 	partial int
+
+	// Scratch memory, used as stacks.
+	bits []uint64
+	keys []*keySet
+	// maps is how many of the keys are in use.
+	maps int
 }
 
-func (c *Codec) read(m protoreflect.Message, arguments []byte) error {
+var readers sync.Pool
+
+// newReader returns a reader that appends to dst. It is released after use.
+func (c *Compiler) newReader(dst []byte) *reader {
+	r, ok := readers.Get().(*reader)
+	if !ok {
+		r = new(reader)
+	}
+	r.Compiler, r.out = c, dst
+	return r
+}
+
+func (r *reader) release() {
+	clear(r.path[:cap(r.path)]) // what it refers to is not kept
+	*r = reader{path: r.path[:0], bits: r.bits[:0], keys: r.keys}
+	readers.Put(r)
+}
+
+// read reads the arguments of a codec.
+func (r *reader) read(codec *Codec, arguments []byte) error {
 	arguments = bytes.Trim(arguments, " \t\r\n")
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = []byte("{}")
 	}
-	if err := jsontok.Valid(arguments, jsontok.Limits{MaxDepth: c.opts.MaxDepth}); err != nil {
+	if err := jsontok.Valid(arguments, jsontok.Limits{MaxDepth: r.opts.MaxDepth}); err != nil {
 		return &ArgumentError{Violations: []Violation{{Problem: "not valid JSON: " + err.Error()}}}
 	}
-	r := &reader{codec: c}
 	cur := newCursor(arguments)
-	switch {
-	case c.wrapped:
-		r.wrapped(cur, m)
-	default:
-		r.message(cur, m, 0)
+	if codec.wrapped {
+		r.wrapped(cur, codec.root)
+	} else {
+		r.message(cur, codec.root, 0)
 	}
 	if len(r.violations) > 0 {
 		return &ArgumentError{Violations: r.violations, Truncated: r.full}
@@ -53,7 +80,7 @@ func (c *Codec) read(m protoreflect.Message, arguments []byte) error {
 }
 
 // wrapped reads {"value": X}.
-func (r *reader) wrapped(c *cursor, m protoreflect.Message) {
+func (r *reader) wrapped(c *cursor, p *plan) {
 	c, ok := r.nested(c, jsontok.KindObject, 0, `an object with the member "value"`)
 	if !ok {
 		return
@@ -68,10 +95,10 @@ func (r *reader) wrapped(c *cursor, m protoreflect.Message) {
 		case seen:
 			c.skip()
 			r.report(Violation{Problem: "the member occurs twice"})
-		case c.kind() == jsontok.KindNull && wellKnownOf(m.Descriptor()) != wktValue:
+		case c.kind() == jsontok.KindNull && p.wkt != wktValue:
 			c.skip()
 		default:
-			r.message(c, m, 1)
+			r.message(c, p, 1)
 		}
 		seen = seen || name == "value"
 		r.path.pop()
@@ -130,7 +157,7 @@ func (r *reader) stringified(c *cursor, kind jsontok.Kind, depth int) (*cursor, 
 	start := c.pos
 	text, ok := unquote(c.skip())
 	text = strings.Trim(text, " \t\r\n")
-	limits, room := r.codec.depthLeft(depth)
+	limits, room := r.depthLeft(depth)
 	if !ok || !room || jsontok.KindOf([]byte(clip(text, 1))) != kind || jsontok.Valid([]byte(text), limits) != nil {
 		c.pos = start
 		return nil, false
@@ -138,124 +165,214 @@ func (r *reader) stringified(c *cursor, kind jsontok.Kind, depth int) (*cursor, 
 	return newCursor([]byte(text)), true
 }
 
-// message reads a value into m, which is empty.
-func (r *reader) message(c *cursor, m protoreflect.Message, depth int) {
+// message reads a value and appends the fields of the message.
+func (r *reader) message(c *cursor, p *plan, depth int) {
 	if !r.countMessage() {
 		return
 	}
-	md := m.Descriptor()
-	if wkt := wellKnownOf(md); wkt != wktNone {
-		r.wellKnown(c, m, wkt, depth)
+	if p.wkt != wktNone {
+		r.wellKnown(c, p, depth)
 		return
 	}
-	if c, ok := r.nested(c, jsontok.KindObject, depth, "an object ("+string(md.FullName())+")"); ok {
-		r.object(c, m, depth, false)
+	if c.kind() != jsontok.KindObject {
+		var ok bool
+		if c, ok = r.nested(c, jsontok.KindObject, depth, "an object ("+string(p.desc.FullName())+")"); !ok {
+			return
+		}
 	}
+	r.object(c, p, depth, false)
 }
 
 // countMessage reports whether there is room for one more message. Without,
 // the reader is full.
 func (r *reader) countMessage() bool {
-	if r.messages++; r.messages <= r.codec.opts.MaxMessages {
+	if r.messages++; r.messages <= r.opts.MaxMessages {
 		return true
 	}
-	r.report(Violation{Problem: fmt.Sprintf("the arguments hold more than %d messages", r.codec.opts.MaxMessages)})
+	r.report(Violation{Problem: fmt.Sprintf("the arguments hold more than %d messages", r.opts.MaxMessages)})
 	r.full = true
 	return false
 }
 
-// members is what is known of the members of an object that were read.
-type members struct {
-	// names are the names by which fields were set or set to null.
-	names map[protoreflect.FieldNumber]string
-	// oneofs are the names of the fields that set them, by their index.
-	oneofs map[int]string
+// object is what is known of the members of an object that were read.
+type object struct {
+	plan *plan
+	// seen is where the bits of the object begin: one for every field by
+	// whose name there was a member, even if that was null, and after them one
+	// for every field that was set.
+	seen, set int
+	// oneofs is set where some oneof is.
+	oneofs bool
+	// extensions are the names of those that were read.
+	extensions map[protowire.Number]string
+	// start is a cursor at the object.
+	start cursor
 	// inAny is set where the object is the contents of an Any.
 	inAny bool
 }
 
-func (r *reader) object(c *cursor, m protoreflect.Message, depth int, inAny bool) {
-	s := members{names: map[protoreflect.FieldNumber]string{}, oneofs: map[int]string{}, inAny: inAny}
+func (r *reader) object(c *cursor, p *plan, depth int, inAny bool) {
+	words := (len(p.fields) + 63) / 64
+	base := len(r.bits)
+	for range 2 * words {
+		r.bits = append(r.bits, 0)
+	}
+	o := object{plan: p, seen: base, set: base + words, start: *c, inAny: inAny}
 	for more := c.enter(); more && !r.full; more = c.more() {
-		r.member(c, m, &s, nil, depth+1)
+		r.member(c, &o, nil, depth+1)
 	}
-	r.required(m, &s)
+	if len(p.required) > 0 {
+		r.required(&o)
+	}
+	r.bits = r.bits[:base]
 }
 
-// member reads a member of the object for m. In the wrapped form of a oneof,
-// only is that oneof.
-func (r *reader) member(c *cursor, m protoreflect.Message, s *members, only protoreflect.OneofDescriptor, depth int) {
-	name, ok := unquote(c.key())
-	r.path.push(step{name: name})
-	defer r.path.pop()
-	md := m.Descriptor()
-	var fd protoreflect.FieldDescriptor
-	if ok {
-		if s.inAny && name == "@type" && only == nil {
-			c.skip()
-			return
-		}
-		fd = r.field(md, name)
-	}
-	if fd != nil && only != nil && fd.ContainingOneof() != only {
-		fd = nil
-	}
-	if fd == nil {
-		if od := oneofByName(md, name); od != nil && only == nil {
-			r.wrappedOneof(c, m, s, od, depth)
-			return
-		}
-		if only != nil {
-			r.unknown(c, name, fieldNames(only.Fields()), only.Fields().Len())
-			return
-		}
-		r.unknown(c, name, fieldNames(md.Fields()), md.Fields().Len())
-		return
-	}
-	if first, ok := s.names[fd.Number()]; ok {
-		c.skip()
-		problem := "the field occurs twice"
-		if first != name {
-			problem += fmt.Sprintf(", as %q and as %q; keep one", first, name)
-		}
-		r.report(Violation{Problem: problem})
-		return
-	}
-	s.names[fd.Number()] = name
-	if c.kind() == jsontok.KindNull && !takesNull(fd) {
-		c.skip()
-		return
-	}
-	if od := fd.ContainingOneof(); od != nil {
-		if first, ok := s.oneofs[od.Index()]; ok {
-			c.skip()
-			r.report(Violation{Problem: fmt.Sprintf("%q and %q are both set, but they exclude each other (oneof %s); keep one", first, name, od.Name())})
-			return
-		}
-		s.oneofs[od.Index()] = name
-	}
-	r.setField(c, m, fd, depth)
+// mark sets the bit of a field and returns what it was.
+func (r *reader) mark(base, index int) (was bool) {
+	word, bit := &r.bits[base+index/64], uint64(1)<<(index%64)
+	was = *word&bit != 0
+	*word |= bit
+	return was
 }
 
-// field returns the field of that JSON name, proto name or, in brackets,
-// extension name, or nil.
-func (r *reader) field(md protoreflect.MessageDescriptor, name string) protoreflect.FieldDescriptor {
+func (r *reader) marked(base, index int) bool { return r.bits[base+index/64]&(1<<(index%64)) != 0 }
+
+// member reads a member of an object. In the wrapped form of a oneof, only is
+// that oneof.
+func (r *reader) member(c *cursor, o *object, only protoreflect.OneofDescriptor, depth int) {
+	raw := c.key()
+	r.path.push(step{raw: raw})
+	f := r.find(o.plan, raw)
+	if f != nil && only != nil && f.desc.ContainingOneof() != only {
+		f = nil
+	}
+	switch {
+	case f == nil:
+		r.otherMember(c, o, raw, only, depth)
+	case r.again(o, f, raw):
+		c.skip()
+		r.reportAgain(o, f, raw)
+	case c.kind() == jsontok.KindNull && (!f.null || f.list || f.key != nil):
+		c.skip()
+	case f.oneof >= 0 && r.conflicts(o, f):
+		c.skip()
+		first, _ := unquote(raw)
+		first, name := r.nameOf(o, r.conflict(o, f)), first
+		r.report(Violation{Problem: fmt.Sprintf("%q and %q are both set, but they exclude each other (oneof %s); keep one", first, name, f.desc.ContainingOneof().Name())})
+	default:
+		if f.index >= 0 {
+			r.mark(o.set, f.index)
+			o.oneofs = o.oneofs || f.oneof >= 0
+		}
+		r.setField(c, f, depth)
+	}
+	r.path.pop()
+}
+
+// otherMember reads a member that is no field.
+func (r *reader) otherMember(c *cursor, o *object, raw []byte, only protoreflect.OneofDescriptor, depth int) {
+	name, ok := unquote(raw)
+	if ok && o.inAny && name == "@type" && only == nil {
+		c.skip()
+		return
+	}
+	if only != nil {
+		r.unknown(c, name, fieldNames(only.Fields()), only.Fields().Len())
+		return
+	}
+	md := o.plan.desc
+	if od := oneofByName(md, name); od != nil {
+		r.wrappedOneof(c, o, od, depth)
+		return
+	}
+	r.unknown(c, name, fieldNames(md.Fields()), md.Fields().Len())
+}
+
+// again notes that there is a member for f, and reports whether there was one
+// before.
+func (r *reader) again(o *object, f *field, raw []byte) bool {
+	if f.index >= 0 {
+		return r.mark(o.seen, f.index)
+	}
+	if _, ok := o.extensions[f.number]; ok {
+		return true
+	}
+	if o.extensions == nil {
+		o.extensions = make(map[protowire.Number]string)
+	}
+	o.extensions[f.number] = string(raw)
+	return false
+}
+
+func (r *reader) reportAgain(o *object, f *field, raw []byte) {
+	problem := "the field occurs twice"
+	name, _ := unquote(raw)
+	if first := r.nameOf(o, f); first != name {
+		problem += fmt.Sprintf(", as %q and as %q; keep one", first, name)
+	}
+	r.report(Violation{Problem: problem})
+}
+
+// conflicts reports whether another field of the same oneof is set.
+func (r *reader) conflicts(o *object, f *field) bool { return o.oneofs && r.conflict(o, f) != nil }
+
+func (r *reader) conflict(o *object, f *field) *field {
+	fields := f.desc.ContainingOneof().Fields()
+	for i := range fields.Len() {
+		if other := o.plan.byNumber(fields.Get(i).Number()); other != nil && other != f && r.marked(o.set, other.index) {
+			return other
+		}
+	}
+	return nil
+}
+
+// nameOf returns the name of the first member of an object that stands for f.
+func (r *reader) nameOf(o *object, f *field) string {
+	c := o.start
+	for more := c.enter(); more; more = c.more() {
+		raw := c.key()
+		if r.find(o.plan, raw) == f {
+			name, _ := unquote(raw)
+			return name
+		}
+		c.skip()
+	}
+	return f.name
+}
+
+// find returns the field of that JSON name, proto name or, in brackets,
+// extension name, which is given in quotes, or nil.
+func (r *reader) find(p *plan, raw []byte) *field {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		if i, ok := p.names[string(raw[1:len(raw)-1])]; ok {
+			return &p.fields[i]
+		}
+		if !p.extensible {
+			return nil
+		}
+	}
+	name, ok := unquote(raw)
+	if !ok {
+		return nil
+	}
+	if i, ok := p.names[name]; ok {
+		return &p.fields[i]
+	}
 	if inner, ok := strings.CutPrefix(name, "["); ok {
 		if inner, ok = strings.CutSuffix(inner, "]"); ok {
-			return r.extension(md, protoreflect.FullName(inner))
+			if fd := r.extension(p.desc, protoreflect.FullName(inner)); fd != nil {
+				return r.Compiler.extension(fd)
+			}
 		}
 	}
-	if fd := md.Fields().ByJSONName(name); fd != nil {
-		return fd
-	}
-	return md.Fields().ByTextName(name)
+	return nil
 }
 
 func (r *reader) extension(md protoreflect.MessageDescriptor, name protoreflect.FullName) protoreflect.FieldDescriptor {
 	if !name.IsValid() {
 		return nil
 	}
-	typ, err := r.codec.resolver.FindExtensionByName(name)
+	typ, err := r.resolver.FindExtensionByName(name)
 	if err != nil || typ == nil {
 		return nil
 	}
@@ -263,7 +380,7 @@ func (r *reader) extension(md protoreflect.MessageDescriptor, name protoreflect.
 	if !md.ExtensionRanges().Has(fd.Number()) || fd.ContainingMessage().FullName() != md.FullName() {
 		return nil
 	}
-	if sub := fd.Message(); sub != nil && !r.codec.complete(sub) {
+	if sub := fd.Message(); sub != nil && !r.complete(sub) {
 		return nil
 	}
 	return fd
@@ -292,7 +409,7 @@ func oneofByName(md protoreflect.MessageDescriptor, name string) protoreflect.On
 
 // wrappedOneof reads {"oneof_name": {"field": X}}, the form in which some
 // models write {"field": X}.
-func (r *reader) wrappedOneof(c *cursor, m protoreflect.Message, s *members, od protoreflect.OneofDescriptor, depth int) {
+func (r *reader) wrappedOneof(c *cursor, o *object, od protoreflect.OneofDescriptor, depth int) {
 	if c.kind() == jsontok.KindNull {
 		c.skip()
 		return
@@ -302,89 +419,122 @@ func (r *reader) wrappedOneof(c *cursor, m protoreflect.Message, s *members, od 
 		return
 	}
 	for more := c.enter(); more && !r.full; more = c.more() {
-		r.member(c, m, s, od, depth+1)
+		r.member(c, o, od, depth+1)
 	}
 }
 
 // required reports the required fields that are missing.
-func (r *reader) required(m protoreflect.Message, s *members) {
-	if r.partial > 0 || r.full || m.Descriptor().RequiredNumbers().Len() == 0 {
+func (r *reader) required(o *object) {
+	if r.partial > 0 || r.full {
 		return
 	}
-	fields := m.Descriptor().Fields()
-	for i := range fields.Len() {
-		fd := fields.Get(i)
-		if fd.Cardinality() != protoreflect.Required || m.Has(fd) {
-			continue
+	for _, i := range o.plan.required {
+		f := &o.plan.fields[i]
+		if r.marked(o.set, i) {
+			continue // what did not fit has been reported
 		}
-		// A value that did not fit has been reported.
 		problem := "the required field is missing"
-		if _, seen := s.names[fd.Number()]; seen && len(r.violations) > 0 {
-			continue
-		} else if seen {
+		if r.marked(o.seen, i) {
 			problem = "the required field is null"
 		}
-		r.path.push(step{name: fd.JSONName()})
-		r.report(Violation{Problem: problem, Expected: expected(fd)})
+		r.path.push(step{name: f.name})
+		r.report(Violation{Problem: problem, Expected: expected(f.desc)})
 		r.path.pop()
 	}
 }
 
-// takesNull reports whether null is a value of the field, and not its
-// absence.
-func takesNull(fd protoreflect.FieldDescriptor) bool {
-	if fd.IsList() || fd.IsMap() {
-		return false
+// begin makes room for the length of what is appended next, and end fills it
+// in.
+func (r *reader) begin() int {
+	r.out = append(r.out, 0)
+	return len(r.out)
+}
+
+func (r *reader) end(start int) {
+	n := len(r.out) - start
+	if n < 0x80 {
+		r.out[start-1] = byte(n) //nolint:gosec // it is small
+		return
 	}
-	return isNullable(fd)
-}
-
-// isNullable reports whether null is a value of the type of fd.
-func isNullable(fd protoreflect.FieldDescriptor) bool {
-	if md := fd.Message(); md != nil {
-		return wellKnownOf(md) == wktValue
+	extra := protowire.SizeVarint(uint64(n)) - 1
+	for range extra {
+		r.out = append(r.out, 0)
 	}
-	return isNullEnum(fd)
+	copy(r.out[start+extra:], r.out[start:start+n])
+	protowire.AppendVarint(r.out[:start-1], uint64(n))
 }
 
-func isNullEnum(fd protoreflect.FieldDescriptor) bool {
-	return fd.Enum() != nil && fd.Enum().FullName() == "google.protobuf.NullValue"
-}
-
-func (r *reader) setField(c *cursor, m protoreflect.Message, fd protoreflect.FieldDescriptor, depth int) {
+func (r *reader) setField(c *cursor, f *field, depth int) {
 	switch {
-	case fd.IsList():
-		r.list(c, m.Mutable(fd).List(), fd, depth)
-	case fd.IsMap():
-		r.mapping(c, m.Mutable(fd).Map(), fd, depth)
-	case fd.Message() != nil:
-		v := m.NewField(fd)
-		r.message(c, v.Message(), depth)
-		m.Set(fd, v)
+	case f.list:
+		r.list(c, f, depth)
+	case f.key != nil:
+		r.mapping(c, f, depth)
+	case f.message != nil:
+		r.submessage(c, f, depth)
 	default:
-		if v, ok := r.scalar(c, fd); ok {
-			m.Set(fd, v)
+		mark := len(r.out)
+		r.out = protowire.AppendTag(r.out, f.number, f.wire)
+		if zero, ok := r.scalar(c, f); !ok || zero && f.implicit {
+			r.out = r.out[:mark]
 		}
 	}
 }
 
-func (r *reader) list(c *cursor, list protoreflect.List, fd protoreflect.FieldDescriptor, depth int) {
-	if c.kind() == jsontok.KindString && mayBeStringified(fd) {
+// submessage appends a message as a field.
+func (r *reader) submessage(c *cursor, f *field, depth int) {
+	r.out = protowire.AppendTag(r.out, f.number, f.wire)
+	if f.kind == protoreflect.GroupKind {
+		r.message(c, r.sub(f), depth)
+		r.out = protowire.AppendTag(r.out, f.number, protowire.EndGroupType)
+		return
+	}
+	start := r.begin()
+	r.message(c, r.sub(f), depth)
+	r.end(start)
+}
+
+func (r *reader) list(c *cursor, f *field, depth int) {
+	mark := len(r.out)
+	start := 0
+	if f.packed {
+		r.out = protowire.AppendTag(r.out, f.number, protowire.BytesType)
+		start = r.begin()
+	}
+	if inner, ok := r.listText(c, f, depth); ok {
+		r.elements(inner, f, depth)
+	} else {
+		r.element(c, f, depth)
+	}
+	switch {
+	case !f.packed:
+	case len(r.out) == start:
+		r.out = r.out[:mark]
+	default:
+		r.end(start)
+	}
+}
+
+// listText returns the cursor to read a list from, and false if the value is
+// no list but may be the one element of it.
+func (r *reader) listText(c *cursor, f *field, depth int) (*cursor, bool) {
+	switch c.kind() {
+	case jsontok.KindArray:
+		return c, true
+	case jsontok.KindString:
+		if !mayBeStringified(f.desc) {
+			return nil, false
+		}
 		start := c.pos
 		if inner, ok := r.stringified(c, jsontok.KindArray, depth); ok {
 			// A string such as "[1]" may well be meant as it is.
-			if fd.Kind() != protoreflect.StringKind || onlyStrings(*inner) {
-				r.elements(inner, list, fd, depth)
-				return
+			if f.kind != protoreflect.StringKind || onlyStrings(*inner) {
+				return inner, true
 			}
 			c.pos = start
 		}
 	}
-	if c.kind() == jsontok.KindArray {
-		r.elements(c, list, fd, depth)
-		return
-	}
-	r.element(c, list, fd, depth)
+	return nil, false
 }
 
 // mayBeStringified reports whether a string in the place of a list may be the
@@ -407,95 +557,31 @@ func onlyStrings(c cursor) bool {
 	return true
 }
 
-func (r *reader) elements(c *cursor, list protoreflect.List, fd protoreflect.FieldDescriptor, depth int) {
+func (r *reader) elements(c *cursor, f *field, depth int) {
 	i := 0
 	for more := c.enter(); more && !r.full; more = c.more() {
 		r.path.push(step{index: i, kind: stepIndex})
-		r.element(c, list, fd, depth+1)
+		r.element(c, f, depth+1)
 		r.path.pop()
 		i++
 	}
 }
 
-func (r *reader) element(c *cursor, list protoreflect.List, fd protoreflect.FieldDescriptor, depth int) {
-	if c.kind() == jsontok.KindNull && !isNullable(fd) {
-		r.wrong(c, "null cannot be in a list; leave it out", expectedElement(fd))
+// element appends an element of a list, with its tag unless it is packed.
+func (r *reader) element(c *cursor, f *field, depth int) {
+	if c.kind() == jsontok.KindNull && !f.null {
+		r.wrong(c, "null cannot be in a list; leave it out", expectedElement(f.desc))
 		return
 	}
-	if fd.Message() != nil {
-		v := list.NewElement()
-		r.message(c, v.Message(), depth)
-		list.Append(v)
+	if f.message != nil {
+		r.submessage(c, f, depth)
 		return
 	}
-	if v, ok := r.scalar(c, fd); ok {
-		list.Append(v)
+	mark := len(r.out)
+	if !f.packed {
+		r.out = protowire.AppendTag(r.out, f.number, f.wire)
 	}
-}
-
-func (r *reader) mapping(c *cursor, mp protoreflect.Map, fd protoreflect.FieldDescriptor, depth int) {
-	c, ok := r.nested(c, jsontok.KindObject, depth, expected(fd))
-	if !ok {
-		return
-	}
-	// Keys are remembered also where the value does not fit.
-	seen := map[any]bool{}
-	for more := c.enter(); more && !r.full; more = c.more() {
-		name, ok := unquote(c.key())
-		r.path.push(step{name: name, kind: stepKey})
-		if !ok {
-			c.skip()
-			r.report(Violation{Problem: loneSurrogate})
-		} else if key, ok := mapKey(name, fd.MapKey()); !ok {
-			c.skip()
-			r.report(Violation{Problem: "wrong type of key", Expected: expectedElement(fd.MapKey()) + " in quotes", Seen: strconv.Quote(clip(name, maxSeenText))})
-		} else if seen[key.Interface()] {
-			c.skip()
-			r.report(Violation{Problem: "the key occurs twice"})
-		} else {
-			seen[key.Interface()] = true
-			r.entry(c, mp, key, fd.MapValue(), depth+1)
-		}
-		r.path.pop()
-	}
-}
-
-func (r *reader) entry(c *cursor, mp protoreflect.Map, key protoreflect.MapKey, fd protoreflect.FieldDescriptor, depth int) {
-	if c.kind() == jsontok.KindNull && !isNullable(fd) {
-		r.wrong(c, "null cannot be the value of a key; leave the key out", expectedElement(fd))
-		return
-	}
-	if fd.Message() != nil {
-		v := mp.NewValue()
-		r.message(c, v.Message(), depth)
-		mp.Set(key, v)
-		return
-	}
-	if v, ok := r.scalar(c, fd); ok {
-		mp.Set(key, v)
-	}
-}
-
-// mapKey returns the key that a name stands for.
-func mapKey(name string, fd protoreflect.FieldDescriptor) (protoreflect.MapKey, bool) {
-	switch fd.Kind() {
-	case protoreflect.StringKind:
-		return protoreflect.ValueOfString(name).MapKey(), true
-	case protoreflect.BoolKind:
-		return protoreflect.ValueOfBool(name == "true").MapKey(), name == "true" || name == "false"
-	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
-		n, err := strconv.ParseInt(name, 10, 32)
-		return protoreflect.ValueOfInt32(int32(n)).MapKey(), err == nil
-	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
-		n, err := strconv.ParseInt(name, 10, 64)
-		return protoreflect.ValueOfInt64(n).MapKey(), err == nil
-	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
-		n, err := strconv.ParseUint(name, 10, 32)
-		return protoreflect.ValueOfUint32(uint32(n)).MapKey(), err == nil
-	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		n, err := strconv.ParseUint(name, 10, 64)
-		return protoreflect.ValueOfUint64(n).MapKey(), err == nil
-	default: // no other type can be a key
-		return protoreflect.MapKey{}, false
+	if _, ok := r.scalar(c, f); !ok {
+		r.out = r.out[:mark]
 	}
 }

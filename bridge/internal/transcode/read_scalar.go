@@ -1,6 +1,7 @@
 package transcode
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"iter"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -19,10 +21,11 @@ const (
 	maxExact = 1 << 53
 )
 
-// scalar reads a value that is no message. It reports false after it has
-// reported a violation.
-func (r *reader) scalar(c *cursor, fd protoreflect.FieldDescriptor) (protoreflect.Value, bool) {
-	switch fd.Kind() {
+// scalar appends a value that is no message, without its tag, and reports
+// whether it is the zero value. It returns false, and has written nothing, after
+// it has reported a violation.
+func (r *reader) scalar(c *cursor, f *field) (zero, ok bool) {
+	switch f.kind {
 	case protoreflect.BoolKind:
 		return r.boolean(c)
 	case protoreflect.StringKind:
@@ -30,125 +33,169 @@ func (r *reader) scalar(c *cursor, fd protoreflect.FieldDescriptor) (protoreflec
 	case protoreflect.BytesKind:
 		return r.bytes(c)
 	case protoreflect.EnumKind:
-		return r.enum(c, fd)
+		return r.enum(c, f.enum)
 	case protoreflect.FloatKind:
 		return r.float(c, 32)
 	case protoreflect.DoubleKind:
 		return r.float(c, 64)
 	default:
-		return r.integer(c, fd)
+		return r.integer(c, f.kind)
 	}
 }
 
-func (r *reader) boolean(c *cursor) (protoreflect.Value, bool) {
+func (r *reader) boolean(c *cursor) (zero, ok bool) {
 	switch c.kind() {
 	case jsontok.KindBool:
-		return protoreflect.ValueOfBool(c.skip()[0] == 't'), true
+		v := c.skip()[0] == 't'
+		r.out = protowire.AppendVarint(r.out, protowire.EncodeBool(v))
+		return !v, true
 	case jsontok.KindString:
 		// Python writes True.
 		s, _ := unquote(c.peek())
-		for _, b := range []bool{true, false} {
-			if strings.EqualFold(strings.TrimSpace(s), strconv.FormatBool(b)) {
+		for _, v := range []bool{true, false} {
+			if strings.EqualFold(strings.TrimSpace(s), strconv.FormatBool(v)) {
 				c.skip()
-				return protoreflect.ValueOfBool(b), true
+				r.out = protowire.AppendVarint(r.out, protowire.EncodeBool(v))
+				return !v, true
 			}
 		}
 	}
 	r.wrong(c, "wrong type", "true or false")
-	return protoreflect.Value{}, false
+	return false, false
 }
 
-func (r *reader) text(c *cursor) (protoreflect.Value, bool) {
+// plainText returns what is inside of a string without escapes.
+func plainText(raw []byte) ([]byte, bool) {
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		return nil, false
+	}
+	return raw[1 : len(raw)-1], true
+}
+
+func (r *reader) text(c *cursor) (zero, ok bool) {
 	switch c.kind() {
 	case jsontok.KindString:
 		raw := c.skip()
+		if s, ok := plainText(raw); ok {
+			r.out = protowire.AppendBytes(r.out, s)
+			return len(s) == 0, true
+		}
 		s, ok := unquote(raw)
 		if !ok {
 			r.report(Violation{Problem: loneSurrogate, Seen: describe(raw)})
+			return false, false
 		}
-		return protoreflect.ValueOfString(s), ok
+		r.out = protowire.AppendString(r.out, s)
+		return s == "", true
 	case jsontok.KindNumber, jsontok.KindBool:
 		r.wrong(c, "wrong type", fmt.Sprintf("a string: put it in quotes, as %q", clip(string(c.peek()), maxSeenText)))
 	default:
 		r.wrong(c, "wrong type", "a string")
 	}
-	return protoreflect.Value{}, false
+	return false, false
 }
 
-func (r *reader) bytes(c *cursor) (protoreflect.Value, bool) {
+func (r *reader) bytes(c *cursor) (zero, ok bool) {
 	const want = "a string in base64"
 	if c.kind() != jsontok.KindString {
 		r.wrong(c, "wrong type", want)
-		return protoreflect.Value{}, false
+		return false, false
 	}
 	raw := c.skip()
-	s, ok := unquote(raw)
-	if ok {
-		var b []byte
-		if b, ok = decodeBase64(s); ok {
-			return protoreflect.ValueOfBytes(b), true
+	s, plain := plainText(raw)
+	if !plain {
+		text, ok := unquote(raw)
+		if !ok {
+			text = "\x00"
 		}
+		s = []byte(strings.NewReplacer("\r", "", "\n", "").Replace(text))
 	}
-	r.report(Violation{Problem: "not base64", Expected: want, Seen: describe(raw)})
-	return protoreflect.Value{}, false
+	mark := len(r.out)
+	s, enc := base64Of(s)
+	size := enc.DecodedLen(len(s))
+	out, err := enc.AppendDecode(protowire.AppendVarint(r.out, uint64(size)), s) //nolint:gosec // a length
+	if err != nil {
+		r.out = out[:mark]
+		r.report(Violation{Problem: "not base64", Expected: want, Seen: describe(raw)})
+		return false, false
+	}
+	r.out = out
+	return size == 0, true
+}
+
+// base64Of returns the text without padding, and its alphabet: of the two,
+// either may be used.
+func base64Of(s []byte) ([]byte, *base64.Encoding) {
+	s = bytes.TrimRight(s, "=")
+	if bytes.ContainsAny(s, "-_") {
+		return s, base64.RawURLEncoding
+	}
+	return s, base64.RawStdEncoding
 }
 
 // decodeBase64 accepts both alphabets, with and without padding.
 func decodeBase64(s string) ([]byte, bool) {
-	s = strings.TrimRight(strings.NewReplacer("\r", "", "\n", "").Replace(s), "=")
-	enc := base64.RawStdEncoding
-	if strings.ContainsAny(s, "-_") {
-		enc = base64.RawURLEncoding
-	}
-	b, err := enc.DecodeString(s)
+	text, enc := base64Of([]byte(strings.NewReplacer("\r", "", "\n", "").Replace(s)))
+	b, err := enc.AppendDecode(nil, text)
 	return b, err == nil
 }
 
-func (r *reader) enum(c *cursor, fd protoreflect.FieldDescriptor) (protoreflect.Value, bool) {
-	ed := fd.Enum()
-	values := ed.Values()
-	want := oneOf(valueNames(values), values.Len())
+func (r *reader) enum(c *cursor, e *enumPlan) (zero, ok bool) {
+	values := e.desc.Values()
 	var number string
 	switch c.kind() {
 	case jsontok.KindNull:
-		if isNullEnum(fd) {
+		if e.null {
 			c.skip()
-			return protoreflect.ValueOfEnum(0), true
+			return r.enumNumber(0), true
 		}
 	case jsontok.KindNumber:
 		number = string(c.peek())
 	case jsontok.KindString:
-		s, ok := unquote(c.peek())
-		if v := enumByName(ed, s); ok && v != nil {
+		raw := c.peek()
+		if s, ok := plainText(raw); ok {
+			if n, ok := e.numbers[string(s)]; ok {
+				c.skip()
+				return r.enumNumber(n), true
+			}
+		}
+		s, ok := unquote(raw)
+		if v := enumByName(e.desc, s); ok && v != nil {
 			c.skip()
-			return protoreflect.ValueOfEnum(v.Number()), true
+			return r.enumNumber(v.Number()), true
 		}
 		if !isNumber(s) {
-			v := Violation{Problem: "no value of " + string(ed.FullName()), Seen: describe(c.skip()), Suggestions: nearest(s, valueNames(values), enumPrefix(ed))}
+			v := Violation{Problem: "no value of " + string(e.desc.FullName()), Seen: describe(c.skip()), Suggestions: nearest(s, valueNames(values), enumPrefix(e.desc))}
 			if len(v.Suggestions) == 0 || values.Len() <= maxListedNames {
-				v.Expected = want
+				v.Expected = oneOf(valueNames(values), values.Len())
 			}
 			r.report(v)
-			return protoreflect.Value{}, false
+			return false, false
 		}
 		number = s
 	}
+	want := func() string { return oneOf(valueNames(values), values.Len()) }
 	if number == "" {
-		r.wrong(c, "wrong type", want)
-		return protoreflect.Value{}, false
+		r.wrong(c, "wrong type", want())
+		return false, false
 	}
 	digits, whole := parseDecimal(number).integer()
 	n, err := strconv.ParseInt(sign(number)+digits, 10, 32)
 	switch {
 	case !whole || err != nil:
-		r.wrong(c, "the number is no 32-bit integer", want)
-		return protoreflect.Value{}, false
-	case ed.IsClosed() && values.ByNumber(protoreflect.EnumNumber(n)) == nil:
-		r.wrong(c, "the number is no value of the closed enum "+string(ed.FullName()), want)
-		return protoreflect.Value{}, false
+		r.wrong(c, "the number is no 32-bit integer", want())
+		return false, false
+	case e.desc.IsClosed() && values.ByNumber(protoreflect.EnumNumber(n)) == nil:
+		r.wrong(c, "the number is no value of the closed enum "+string(e.desc.FullName()), want())
+		return false, false
 	}
 	c.skip()
-	return protoreflect.ValueOfEnum(protoreflect.EnumNumber(n)), true
+	return r.enumNumber(protoreflect.EnumNumber(n)), true
+}
+
+func (r *reader) enumNumber(n protoreflect.EnumNumber) (zero bool) {
+	r.out = protowire.AppendVarint(r.out, uint64(int64(n))) //nolint:gosec // negative ones are sign-extended
+	return n == 0
 }
 
 func sign(number string) string {
@@ -207,42 +254,88 @@ func valueNames(values protoreflect.EnumValueDescriptors) iter.Seq[string] {
 	}
 }
 
-func (r *reader) float(c *cursor, bits int) (protoreflect.Value, bool) {
+func (r *reader) float(c *cursor, bits int) (zero, ok bool) {
 	const want = "a number"
-	number := ""
+	var number []byte
 	switch c.kind() {
 	case jsontok.KindNumber:
-		number = string(c.peek())
+		number = c.peek()
 	case jsontok.KindString:
 		s, _ := unquote(c.peek())
 		s = strings.TrimSpace(s)
 		if f, ok := special(s); ok {
 			c.skip()
-			return floatValue(f, bits), true
+			return r.putFloat(f, bits), true
 		}
 		if isNumber(s) {
-			number = s
+			number = []byte(s)
 		}
 	}
-	if number == "" {
+	if number == nil {
 		r.wrong(c, "wrong type", want)
-		return protoreflect.Value{}, false
+		return false, false
 	}
-	f, err := strconv.ParseFloat(number, bits)
-	if err != nil {
-		r.wrong(c, "out of range", fmt.Sprintf("a number that a %d-bit float can hold", bits))
-		return protoreflect.Value{}, false
+	f, ok := exactFloat(number)
+	if !ok || bits == 32 {
+		var err error
+		if f, err = strconv.ParseFloat(string(number), bits); err != nil {
+			r.wrong(c, "out of range", fmt.Sprintf("a number that a %d-bit float can hold", bits))
+			return false, false
+		}
 	}
 	c.skip()
-	return floatValue(f, bits), true
+	return r.putFloat(f, bits), true
 }
 
-func floatValue(f float64, bits int) protoreflect.Value {
+// putFloat appends a float. The negative zero is not the zero value.
+func (r *reader) putFloat(f float64, bits int) (zero bool) {
 	if bits == 32 {
-		return protoreflect.ValueOfFloat32(float32(f))
+		v := math.Float32bits(float32(f))
+		r.out = protowire.AppendFixed32(r.out, v)
+		return v == 0
 	}
-	return protoreflect.ValueOfFloat64(f)
+	v := math.Float64bits(f)
+	r.out = protowire.AppendFixed64(r.out, v)
+	return v == 0
 }
+
+// exactFloat returns a number as JSON writes it, if it has few digits and no
+// exponent: then one division of two exact floats gives the nearest one.
+func exactFloat(number []byte) (float64, bool) {
+	const maxDigits = 15
+	digits := number
+	if digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) > maxDigits+1 {
+		return 0, false
+	}
+	var mantissa uint64
+	fraction := -1 // digits of it
+	for _, d := range digits {
+		switch {
+		case d == '.':
+			fraction = 0
+			continue
+		case d < '0' || d > '9':
+			return 0, false
+		}
+		mantissa = mantissa*10 + uint64(d-'0')
+		if fraction >= 0 {
+			fraction++
+		}
+	}
+	f := float64(mantissa)
+	if fraction > 0 {
+		f /= powers[fraction]
+	}
+	if number[0] == '-' {
+		f = -f
+	}
+	return f, true
+}
+
+var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
 // special returns the floats that JSON has no numbers for.
 func special(s string) (float64, bool) {
@@ -258,8 +351,59 @@ func special(s string) (float64, bool) {
 	}
 }
 
-func (r *reader) integer(c *cursor, fd protoreflect.FieldDescriptor) (protoreflect.Value, bool) {
-	kind := fd.Kind()
+func (r *reader) integer(c *cursor, kind protoreflect.Kind) (zero, ok bool) {
+	raw := c.peek()
+	text := raw
+	if raw[0] == '"' {
+		text = raw[1 : len(raw)-1]
+	}
+	v, ok := shortInteger(kind, text)
+	if !ok {
+		if v, ok = r.longInteger(c, kind); !ok {
+			return false, false
+		}
+	}
+	c.skip()
+	r.out = appendInteger(r.out, kind, v)
+	return v == 0, true
+}
+
+// shortInteger returns an integer of few digits and nothing else, if it is of
+// the kind, as 64 bits.
+func shortInteger(kind protoreflect.Kind, text []byte) (uint64, bool) {
+	const maxDigits = 18
+	digits, negative := text, false
+	if len(digits) > 0 && digits[0] == '-' {
+		digits, negative = digits[1:], true
+	}
+	if len(digits) == 0 || len(digits) > maxDigits || digits[0] == '0' && len(digits) > 1 {
+		return 0, false
+	}
+	n := int64(0)
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(d-'0')
+	}
+	if negative {
+		n = -n
+	}
+	switch kind {
+	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
+		return uint64(n), n == int64(int32(n))
+	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
+		return uint64(n), n == int64(uint32(n))
+	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		return uint64(n), n >= 0
+	default:
+		return uint64(n), true
+	}
+}
+
+// longInteger returns any integer that is of the kind, and does not pass it. It
+// returns false after it has reported a violation.
+func (r *reader) longInteger(c *cursor, kind protoreflect.Kind) (uint64, bool) {
 	want := integerRange(kind)
 	number, quoted := "", false
 	switch c.kind() {
@@ -273,49 +417,65 @@ func (r *reader) integer(c *cursor, fd protoreflect.FieldDescriptor) (protorefle
 	}
 	if number == "" {
 		r.wrong(c, "wrong type", want)
-		return protoreflect.Value{}, false
+		return 0, false
 	}
 	d := parseDecimal(number)
 	digits, whole := d.integer()
 	if !whole {
 		r.wrong(c, "not a whole number", want)
-		return protoreflect.Value{}, false
+		return 0, false
 	}
 	v, err := integerValue(kind, d.negative && digits != "0", digits)
 	if err != nil {
 		r.wrong(c, "out of range", want)
-		return protoreflect.Value{}, false
+		return 0, false
 	}
 	if !quoted && strings.ContainsAny(number, ".eE") {
 		// Numbers of this form went through a double, or are going to.
 		if n, err := strconv.ParseUint(digits, 10, 64); err != nil || n > maxExact {
 			r.wrong(c, "integers above 2^53 lose digits in this form", `all digits in quotes, such as "9007199254740993"`)
-			return protoreflect.Value{}, false
+			return 0, false
 		}
 	}
-	c.skip()
 	return v, true
 }
 
-// integerValue returns the value of an integer kind. Digits that are empty
-// are too many.
-func integerValue(kind protoreflect.Kind, negative bool, digits string) (protoreflect.Value, error) {
+// integerValue returns the value of an integer kind as 64 bits. Digits that
+// are empty are too many.
+//
+//nolint:gosec // negative numbers are two's complements
+func integerValue(kind protoreflect.Kind, negative bool, digits string) (uint64, error) {
 	if negative {
 		digits = "-" + digits
 	}
 	switch kind {
 	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
 		n, err := strconv.ParseInt(digits, 10, 32)
-		return protoreflect.ValueOfInt32(int32(n)), err
+		return uint64(n), err
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
-		n, err := strconv.ParseUint(digits, 10, 32)
-		return protoreflect.ValueOfUint32(uint32(n)), err
+		return strconv.ParseUint(digits, 10, 32)
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		n, err := strconv.ParseUint(digits, 10, 64)
-		return protoreflect.ValueOfUint64(n), err
+		return strconv.ParseUint(digits, 10, 64)
 	default:
 		n, err := strconv.ParseInt(digits, 10, 64)
-		return protoreflect.ValueOfInt64(n), err
+		return uint64(n), err
+	}
+}
+
+// appendInteger appends a value of an integer kind, or a boolean, that is
+// given as 64 bits.
+//
+//nolint:gosec // the value is known to be of the kind
+func appendInteger(dst []byte, kind protoreflect.Kind, v uint64) []byte {
+	switch kind {
+	case protoreflect.Sint32Kind, protoreflect.Sint64Kind:
+		return protowire.AppendVarint(dst, protowire.EncodeZigZag(int64(v)))
+	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind:
+		return protowire.AppendFixed32(dst, uint32(v))
+	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind:
+		return protowire.AppendFixed64(dst, v)
+	default:
+		return protowire.AppendVarint(dst, v)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
@@ -14,19 +14,28 @@ const (
 	wantDuration  = `a duration in seconds such as "1.5s"`
 )
 
-// setTime sets the fields of a Timestamp or a Duration.
-func setTime(m protoreflect.Message, seconds, nanos int64) {
-	fields := m.Descriptor().Fields()
-	m.Set(fields.ByNumber(1), protoreflect.ValueOfInt64(seconds))
-	m.Set(fields.ByNumber(2), protoreflect.ValueOfInt32(int32(nanos))) //nolint:gosec // nanoseconds are below a billion
+// putTime appends the fields of a Timestamp or a Duration.
+//
+//nolint:gosec // negative numbers are two's complements
+func (r *reader) putTime(seconds, nanos int64) {
+	if seconds != 0 {
+		r.out = protowire.AppendVarint(protowire.AppendTag(r.out, 1, protowire.VarintType), uint64(seconds))
+	}
+	if nanos != 0 {
+		r.out = protowire.AppendVarint(protowire.AppendTag(r.out, 2, protowire.VarintType), uint64(nanos))
+	}
 }
 
-func (r *reader) timestamp(c *cursor, m protoreflect.Message) {
+func (r *reader) timestamp(c *cursor) {
 	if c.kind() != jsontok.KindString {
 		r.wrong(c, "wrong type", wantTimestamp)
 		return
 	}
 	raw := c.skip()
+	if seconds, nanos, ok := utcTime(raw[1 : len(raw)-1]); ok {
+		r.putTime(seconds, nanos)
+		return
+	}
 	s, _ := unquote(raw)
 	t, err := time.Parse(time.RFC3339Nano, s)
 	switch {
@@ -40,7 +49,48 @@ func (r *reader) timestamp(c *cursor, m protoreflect.Message) {
 		r.report(Violation{Problem: "finer than a nanosecond", Expected: "at most 9 digits of a second", Seen: describe(raw)})
 		return
 	}
-	setTime(m, t.Unix(), int64(t.Nanosecond()))
+	r.putTime(t.Unix(), int64(t.Nanosecond()))
+}
+
+// utcTime reads the form that ProtoJSON writes, such as 2026-01-31T09:30:00.5Z.
+// It reports false of every other one, and of days that months do not have.
+func utcTime(s []byte) (seconds, nanos int64, ok bool) {
+	const layout = "0000-00-00T00:00:00"
+	if len(s) < len(layout)+1 || s[len(s)-1] != 'Z' {
+		return 0, 0, false
+	}
+	for i := range len(layout) {
+		if layout[i] == '0' && (s[i] < '0' || s[i] > '9') || layout[i] != '0' && s[i] != layout[i] {
+			return 0, 0, false
+		}
+	}
+	number := func(from, to int) int {
+		n := 0
+		for _, d := range s[from:to] {
+			n = 10*n + int(d-'0')
+		}
+		return n
+	}
+	year, month, day := number(0, 4), number(5, 7), number(8, 10)
+	hour, minute, second := number(11, 13), number(14, 16), number(17, 19)
+	if year < 1 || month < 1 || month > 12 || day < 1 || day > 28 || hour > 23 || minute > 59 || second > 59 {
+		return 0, 0, false // or one of the last days of a month
+	}
+	if fraction := s[len(layout) : len(s)-1]; len(fraction) > 0 {
+		if fraction[0] != '.' || len(fraction) < 2 || len(fraction) > 10 {
+			return 0, 0, false
+		}
+		for i := 1; i < 10; i++ {
+			nanos *= 10
+			if i < len(fraction) {
+				if fraction[i] < '0' || fraction[i] > '9' {
+					return 0, 0, false
+				}
+				nanos += int64(fraction[i] - '0')
+			}
+		}
+	}
+	return time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC).Unix(), nanos, true
 }
 
 // fractionDigits counts the digits of the fraction of a second.
@@ -70,7 +120,7 @@ func timeProblem(s string) string {
 	return "not a time of RFC 3339"
 }
 
-func (r *reader) duration(c *cursor, m protoreflect.Message) {
+func (r *reader) duration(c *cursor) {
 	var text string
 	switch c.kind() {
 	case jsontok.KindNumber:
@@ -91,7 +141,7 @@ func (r *reader) duration(c *cursor, m protoreflect.Message) {
 		return
 	}
 	c.skip()
-	setTime(m, seconds, nanos)
+	r.putTime(seconds, nanos)
 }
 
 // parseDuration reads "1.5s", and, beyond ProtoJSON, "1.5", "1h30m" and

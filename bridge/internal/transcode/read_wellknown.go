@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -16,38 +16,32 @@ const (
 	wantAny       = `an object with the type in the member "@type", such as {"@type": "type.googleapis.com/package.Message"}, and the fields beside it`
 )
 
-func (r *reader) wellKnown(c *cursor, m protoreflect.Message, wkt wellKnown, depth int) {
-	fields := m.Descriptor().Fields()
-	switch wkt {
+func (r *reader) wellKnown(c *cursor, p *plan, depth int) {
+	switch p.wkt {
 	case wktAny:
-		r.any(c, m, depth)
+		r.any(c, depth)
 	case wktTimestamp:
-		r.timestamp(c, m)
+		r.timestamp(c)
 	case wktDuration:
-		r.duration(c, m)
+		r.duration(c)
 	case wktFieldMask:
-		r.fieldMask(c, m, depth)
+		r.fieldMask(c, depth)
 	case wktValue:
-		r.value(c, m, depth)
+		r.value(c, p, depth)
 	case wktStruct:
-		fd := fields.ByNumber(1)
-		r.mapping(c, m.Mutable(fd).Map(), fd, depth)
+		r.mapping(c, &p.fields[0], depth)
 	case wktListValue:
 		if c, ok := r.nested(c, jsontok.KindArray, depth, "an array"); ok {
-			fd := fields.ByNumber(1)
-			r.elements(c, m.Mutable(fd).List(), fd, depth)
+			r.elements(c, &p.fields[0], depth)
 		}
 	default:
-		fd := fields.ByNumber(1)
-		if v, ok := r.scalar(c, fd); ok {
-			m.Set(fd, v)
-		}
+		r.setField(c, &p.fields[0], depth)
 	}
 }
 
 // value reads a google.protobuf.Value. What a string holds is never looked at.
-func (r *reader) value(c *cursor, m protoreflect.Message, depth int) {
-	number := protoreflect.FieldNumber(1)
+func (r *reader) value(c *cursor, p *plan, depth int) {
+	number := protowire.Number(1)
 	switch c.kind() {
 	case jsontok.KindNumber:
 		number = 2
@@ -60,20 +54,20 @@ func (r *reader) value(c *cursor, m protoreflect.Message, depth int) {
 	case jsontok.KindArray:
 		number = 6
 	}
-	r.setField(c, m, m.Descriptor().Fields().ByNumber(number), depth)
+	r.setField(c, p.byNumber(number), depth)
 }
 
 // any reads a google.protobuf.Any.
-func (r *reader) any(c *cursor, m protoreflect.Message, depth int) {
+func (r *reader) any(c *cursor, depth int) {
 	c, ok := r.nested(c, jsontok.KindObject, depth, wantAny)
 	if !ok {
 		return
 	}
-	start := *c
+	begin := *c
 	url, found, ok := r.typeURL(*c)
 	if !found {
 		if c.enter() { // without members it is an Any that is empty
-			*c = start
+			*c = begin
 			c.skip()
 			r.report(Violation{Problem: "the type is missing", Expected: wantAny})
 		}
@@ -83,29 +77,27 @@ func (r *reader) any(c *cursor, m protoreflect.Message, depth int) {
 		c.skip()
 		return
 	}
-	fields := m.Descriptor().Fields()
-	var contents []byte
-	typ, err := r.codec.findMessage(url)
-	if err != nil {
-		if contents, ok = rawAny(*c); !ok {
+	r.out = protowire.AppendString(protowire.AppendTag(r.out, 1, protowire.BytesType), url)
+	mark := len(r.out)
+	r.out = protowire.AppendTag(r.out, 2, protowire.BytesType)
+	start := r.begin()
+	if typ, err := r.findMessage(url); err == nil {
+		r.partial++
+		r.anyContents(c, r.plan(typ.Descriptor()), depth)
+		r.partial--
+	} else {
+		contents, ok := rawAny(*c)
+		if !ok {
 			r.report(Violation{Problem: "unknown type in \"@type\"", Expected: "the full name of a message type that the service uses, after the last slash", Seen: describe(jsontok.AppendString(nil, url))})
 		}
 		c.skip()
-	} else {
-		em := typ.New()
-		r.partial++
-		r.anyContents(c, em, depth)
-		r.partial--
-		if len(r.violations) > 0 {
-			return
-		}
-		contents, err = proto.MarshalOptions{Deterministic: true, AllowPartial: true}.Marshal(em.Interface())
-		if err != nil {
-			r.report(Violation{Problem: cleanText(err)})
-		}
+		r.out = append(r.out, contents...)
 	}
-	m.Set(fields.ByNumber(1), protoreflect.ValueOfString(url))
-	m.Set(fields.ByNumber(2), protoreflect.ValueOfBytes(contents))
+	if len(r.out) == start {
+		r.out = r.out[:mark]
+	} else {
+		r.end(start)
+	}
 }
 
 // typeURL looks ahead for the member "@type". It reports whether there is one,
@@ -164,12 +156,11 @@ func decodeIf(isString bool, s string) ([]byte, bool) {
 	return decodeBase64(s)
 }
 
-func (r *reader) anyContents(c *cursor, em protoreflect.Message, depth int) {
-	md := em.Descriptor()
-	empty := md.FullName() == "google.protobuf.Empty"
-	if !inAnyValue(md) && !empty {
+func (r *reader) anyContents(c *cursor, p *plan, depth int) {
+	empty := p.desc.FullName() == "google.protobuf.Empty"
+	if p.wkt == wktNone && !empty {
 		if r.countMessage() {
-			r.object(c, em, depth, true)
+			r.object(c, p, depth, true)
 		}
 		return
 	}
@@ -185,7 +176,7 @@ func (r *reader) anyContents(c *cursor, em protoreflect.Message, depth int) {
 				c.skip()
 				r.report(Violation{Problem: "the member occurs twice"})
 			} else {
-				r.message(c, em, depth+1)
+				r.message(c, p, depth+1)
 			}
 			seen = true
 		default:
@@ -194,13 +185,13 @@ func (r *reader) anyContents(c *cursor, em protoreflect.Message, depth int) {
 		r.path.pop()
 	}
 	if !seen && !r.full {
-		r.report(Violation{Problem: `the member "value" is missing`, Expected: fmt.Sprintf("%s in it", expectedMessage(md))})
+		r.report(Violation{Problem: `the member "value" is missing`, Expected: fmt.Sprintf("%s in it", expectedMessage(p.desc))})
 	}
 }
 
 // fieldMask reads a google.protobuf.FieldMask: a string, an array of paths, or
 // the message as an object. Paths may be in snake_case.
-func (r *reader) fieldMask(c *cursor, m protoreflect.Message, depth int) {
+func (r *reader) fieldMask(c *cursor, depth int) {
 	if c.kind() == jsontok.KindString {
 		if inner, ok := r.stringified(c, jsontok.KindArray, depth); ok {
 			c = inner
@@ -208,15 +199,14 @@ func (r *reader) fieldMask(c *cursor, m protoreflect.Message, depth int) {
 			c = inner
 		}
 	}
-	list := m.Mutable(m.Descriptor().Fields().ByNumber(1)).List()
 	switch c.kind() {
 	case jsontok.KindString:
-		r.maskPaths(c, list)
+		r.maskPaths(c)
 	case jsontok.KindArray:
 		i := 0
 		for more := c.enter(); more && !r.full; more = c.more() {
 			r.path.push(step{index: i, kind: stepIndex})
-			r.maskPaths(c, list)
+			r.maskPaths(c)
 			r.path.pop()
 			i++
 		}
@@ -236,7 +226,7 @@ func (r *reader) fieldMask(c *cursor, m protoreflect.Message, depth int) {
 				if c.kind() == jsontok.KindObject {
 					r.wrong(c, "wrong type", "an array of field names")
 				} else {
-					r.fieldMask(c, m, depth+1)
+					r.fieldMask(c, depth+1)
 				}
 			}
 			r.path.pop()
@@ -247,7 +237,7 @@ func (r *reader) fieldMask(c *cursor, m protoreflect.Message, depth int) {
 }
 
 // maskPaths reads a string with paths that are separated by commas.
-func (r *reader) maskPaths(c *cursor, list protoreflect.List) {
+func (r *reader) maskPaths(c *cursor) {
 	raw := c.peek()
 	s, ok := unquote(raw)
 	if !ok {
@@ -265,7 +255,7 @@ func (r *reader) maskPaths(c *cursor, list protoreflect.List) {
 			r.report(Violation{Problem: fmt.Sprintf("%q is no path of field names", clip(p, maxNameText)), Expected: wantFieldMask})
 			return
 		}
-		list.Append(protoreflect.ValueOfString(path))
+		r.out = protowire.AppendString(protowire.AppendTag(r.out, 1, protowire.BytesType), path)
 	}
 }
 

@@ -29,12 +29,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
@@ -78,27 +75,16 @@ type Options struct {
 // concurrently. It does not bound the size of what it is given, that is up to
 // the caller; the memory it takes is in proportion to that size.
 type Codec struct {
-	typ      protoreflect.MessageType
-	resolver Resolver
-	opts     Options
+	*Compiler
+
+	root *plan
 	// wrapped is set where the JSON of the type is no object.
 	wrapped bool
-	// usable remembers, by full name, whether a type that the resolver found
-	// is complete.
-	usable *sync.Map
 }
 
-// New returns the codec of the message type md. A nil resolver knows no
-// types. It is an error if md, or a type that it refers to, is declared in a
-// file that is missing, is a message set, or has the name of a well-known type
-// without being it; all such types are named.
-func New(md protoreflect.MessageDescriptor, resolver Resolver, opts Options) (*Codec, error) {
-	if md == nil {
-		return nil, errors.New("transcode: no message descriptor")
-	}
-	if faults := faults(md); len(faults) > 0 {
-		return nil, fmt.Errorf("transcode: %s cannot be used: %s", md.FullName(), strings.Join(faults, "; "))
-	}
+// NewCompiler returns a Compiler of codecs whose Any and extensions are of the
+// types that resolver finds. A nil resolver knows no types.
+func NewCompiler(resolver Resolver, opts Options) *Compiler {
 	if resolver == nil {
 		resolver = new(protoregistry.Types)
 	}
@@ -108,31 +94,43 @@ func New(md protoreflect.MessageDescriptor, resolver Resolver, opts Options) (*C
 	if opts.MaxMessages <= 0 {
 		opts.MaxMessages = DefaultMaxMessages
 	}
-	return &Codec{
-		typ:      dynamicpb.NewMessageType(md),
-		resolver: resolver,
-		opts:     opts,
-		wrapped:  Wrapped(md),
-		usable:   new(sync.Map),
-	}, nil
+	return &Compiler{resolver: resolver, opts: opts}
+}
+
+// Codec returns the codec of the message type md. It is an error if md, or a
+// type that it refers to, is declared in a file that is missing, is a message
+// set, or has the name of a well-known type without being it; all such types
+// are named.
+func (c *Compiler) Codec(md protoreflect.MessageDescriptor) (*Codec, error) {
+	if md == nil {
+		return nil, errors.New("transcode: no message descriptor")
+	}
+	if faults := faults(md); len(faults) > 0 {
+		return nil, fmt.Errorf("transcode: %s cannot be used: %s", md.FullName(), strings.Join(faults, "; "))
+	}
+	return &Codec{Compiler: c, root: c.plan(md), wrapped: Wrapped(md)}, nil
+}
+
+// New returns the codec of one message type. Where there are several types, a
+// [Compiler] shares what they have in common.
+func New(md protoreflect.MessageDescriptor, resolver Resolver, opts Options) (*Codec, error) {
+	return NewCompiler(resolver, opts).Codec(md)
 }
 
 // AppendWire appends the wire form of arguments, a JSON object. Empty text
-// and null are the empty object. Fields are in the order of their numbers and
-// map entries in that of their keys, so equal values give equal bytes.
+// and null are the empty object. Fields and map entries are in the order of the
+// text. Implicit fields that have their default value are left out, and numeric
+// lists are packed where the type says so.
 //
 // Arguments that do not fit are an [*ArgumentError], which lists up to
 // [MaxViolations] faults; dst is then returned as it was.
 func (c *Codec) AppendWire(dst, arguments []byte) ([]byte, error) {
-	m := c.typ.New()
-	if err := c.read(m, arguments); err != nil {
+	r := c.newReader(dst)
+	defer r.release()
+	if err := r.read(c, arguments); err != nil {
 		return dst, err
 	}
-	out, err := proto.MarshalOptions{Deterministic: true, AllowPartial: true}.MarshalAppend(dst, m.Interface())
-	if err != nil {
-		return dst, fmt.Errorf("transcode: write %s: %s", m.Descriptor().FullName(), cleanText(err))
-	}
-	return out, nil
+	return r.out, nil
 }
 
 // AppendJSON appends the JSON form of wire, an object. The warnings, at most
@@ -150,21 +148,21 @@ func (c *Codec) AppendWire(dst, arguments []byte) ([]byte, error) {
 // wire is no message of the type or is nested too deep; dst is then returned
 // as it was.
 func (c *Codec) AppendJSON(dst, wire []byte) (json []byte, warnings []string, err error) {
-	m := c.typ.New()
-	w := writer{codec: c, dst: dst}
-	if err := w.unmarshal(wire, m); err != nil {
-		return dst, nil, fmt.Errorf("transcode: the message is no valid %s: %s", m.Descriptor().FullName(), cleanText(err))
-	}
+	w := c.newWriter(dst)
+	defer w.release()
 	if c.wrapped {
 		w.raw(`{"value":`)
 		w.path.push(step{name: "value"})
-		w.message(m, 2)
+		w.message(c.root, wire, 2)
 		w.raw(`}`)
 	} else {
-		w.message(m, 1)
+		w.message(c.root, wire, 1)
+	}
+	if e, ok := errors.AsType[*malformedError](w.err); ok {
+		return dst, nil, fmt.Errorf("transcode: %w", e)
 	}
 	if w.err != nil {
-		return dst, nil, fmt.Errorf("transcode: write %s as JSON: %w", m.Descriptor().FullName(), w.err)
+		return dst, nil, fmt.Errorf("transcode: write %s as JSON: %w", c.root.desc.FullName(), w.err)
 	}
 	return w.dst, w.warnings, nil
 }
@@ -182,7 +180,7 @@ func Wrapped(md protoreflect.MessageDescriptor) bool {
 
 // findMessage resolves the URL of an Any. Types that are not complete count
 // as unknown.
-func (c *Codec) findMessage(url string) (protoreflect.MessageType, error) {
+func (c *Compiler) findMessage(url string) (protoreflect.MessageType, error) {
 	typ, err := c.resolver.FindMessageByURL(url)
 	if err != nil {
 		return nil, err
@@ -194,7 +192,7 @@ func (c *Codec) findMessage(url string) (protoreflect.MessageType, error) {
 }
 
 // complete reports whether a type that the resolver found can be used.
-func (c *Codec) complete(md protoreflect.MessageDescriptor) bool {
+func (c *Compiler) complete(md protoreflect.MessageDescriptor) bool {
 	usable, ok := c.usable.Load(md.FullName())
 	if !ok {
 		usable, _ = c.usable.LoadOrStore(md.FullName(), len(faults(md)) == 0)
@@ -204,7 +202,7 @@ func (c *Codec) complete(md protoreflect.MessageDescriptor) bool {
 
 // depthLeft returns the limits for text that stands inside of depth arrays
 // and objects, and false if nothing can stand there.
-func (c *Codec) depthLeft(depth int) (jsontok.Limits, bool) {
+func (c *Compiler) depthLeft(depth int) (jsontok.Limits, bool) {
 	left := c.opts.MaxDepth - depth
 	return jsontok.Limits{MaxDepth: left}, left > 0
 }

@@ -39,6 +39,55 @@ func unwrap(tb testing.TB, md protoreflect.MessageDescriptor, out []byte) []byte
 	return inner[:len(inner)-1]
 }
 
+// sorted returns the wire form of the same message in one order.
+func sorted(tb testing.TB, k *kitchen, md protoreflect.MessageDescriptor, wire []byte) []byte {
+	tb.Helper()
+	m := dynamicpb.NewMessage(md)
+	if err := unmarshal(k, wire, m); err != nil {
+		tb.Fatalf("%x: %v", wire, err)
+	}
+	// The contents of an Any are bytes to protobuf.
+	k.sortAny(tb, m)
+	out, err := proto.MarshalOptions{Deterministic: true, AllowPartial: true}.Marshal(m)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// sortAny sorts the contents of every Any in a message.
+func (k *kitchen) sortAny(tb testing.TB, m protoreflect.Message) {
+	tb.Helper()
+	if m.Descriptor().FullName() == "google.protobuf.Any" {
+		fields := m.Descriptor().Fields()
+		if typ, err := k.types.FindMessageByURL(m.Get(fields.ByNumber(1)).String()); err == nil {
+			if contents := sorted(tb, k, typ.Descriptor(), m.Get(fields.ByNumber(2)).Bytes()); len(contents) > 0 {
+				m.Set(fields.ByNumber(2), protoreflect.ValueOfBytes(contents))
+			}
+		}
+		return
+	}
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case fd.IsMap():
+			if fd.MapValue().Message() != nil {
+				v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool {
+					k.sortAny(tb, v.Message())
+					return true
+				})
+			}
+		case fd.Message() == nil:
+		case fd.IsList():
+			for i := range v.List().Len() {
+				k.sortAny(tb, v.List().Get(i).Message())
+			}
+		default:
+			k.sortAny(tb, v.Message())
+		}
+		return true
+	})
+}
+
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	k := load(t)
@@ -73,8 +122,8 @@ func TestRoundTrip(t *testing.T) {
 				if err != nil {
 					t.Fatalf("seed %d: %v\n%s", seed, err, out)
 				}
-				if !bytes.Equal(back[1:], wire) {
-					t.Fatalf("seed %d: %s\n got %x\nwant %x", seed, out, back[1:], wire)
+				if got := sorted(t, k, md, back[1:]); !bytes.Equal(got, wire) {
+					t.Fatalf("seed %d: %s\n got %x\nwant %x", seed, out, got, wire)
 				}
 				full, _, err := defaults.AppendJSON(nil, wire)
 				if err != nil {
@@ -149,7 +198,7 @@ func TestAppendWireLenient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(wire, want) {
+			if !bytes.Equal(sorted(t, k, m.Descriptor(), wire), want) {
 				got, _, _ := codec.AppendJSON(nil, wire)
 				t.Errorf("got %s, want %s", got, tt.canonical)
 			}
@@ -313,8 +362,8 @@ func TestAppendJSONDegrades(t *testing.T) {
 		want     string
 		warnings string
 	}{
-		{"string", field(number("f_string"), "a\xffb"), `{"fString":"a` + "\uFFFD" + `b"}`, "the field kitchen.v1.Sink.f_string held bytes that are not UTF-8; they became U+FFFD"},
-		{"string further in", field(number("child"), string(field(number("f_string"), "\xff"))), `{"child":{"fString":"` + "\uFFFD" + `"}}`, "the field kitchen.v1.Sink.f_string held bytes that are not UTF-8; they became U+FFFD"},
+		{"string", field(number("f_string"), "a\xffb"), `{"fString":"a` + "\uFFFD" + `b"}`, "fString: bytes that are not UTF-8 became U+FFFD"},
+		{"string further in", field(number("child"), string(field(number("f_string"), "\xff"))), `{"child":{"fString":"` + "\uFFFD" + `"}}`, "child.fString: bytes that are not UTF-8 became U+FFFD"},
 		{"unchecked string", field(number("modern"), string(field(5, "\xff"))), `{"modern":{"unchecked":"` + "\uFFFD" + `"}}`, "modern.unchecked: bytes that are not UTF-8 became U+FFFD"},
 		{"unchecked keys", field(number("modern"), string(field(6, string(field(1, "\xff"))))+string(field(6, string(field(1, "\xfe"))))), `{"modern":{"labels":{"` + "\uFFFD" + `":""}}}`,
 			"modern.labels: the key \"\uFFFD\" held bytes that are not UTF-8; they became U+FFFD|modern.labels: an entry whose key is not UTF-8 is left out, as \"\uFFFD\" is there already"},
@@ -328,6 +377,7 @@ func TestAppendJSONDegrades(t *testing.T) {
 		{"any that is broken", field(number("any"), string(field(1, "x/kitchen.v1.Sink"))+string(field(2, "\x01"))), `{"any":{"@type":"x/kitchen.v1.Sink","value":"AQ=="}}`, "any: the contents of an Any are in base64: they are no valid kitchen.v1.Sink"},
 		{"any without type", field(number("any"), string(field(2, "\x01"))), `{"any":{"@type":"","value":"AQ=="}}`, "any: the contents of an Any are in base64: it names no type"},
 		{"unknown field", field(5000, "a"), `{}`, ""},
+		{"key twice, once of another type", []byte(keyTwice), `{"mString":{"a":""}}`, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -345,9 +395,6 @@ func TestAppendJSONDegrades(t *testing.T) {
 		})
 	}
 	if out, _, err := codec.AppendJSON([]byte("x"), []byte{0xff}); err == nil || string(out) != "x" || !strings.HasPrefix(err.Error(), "transcode: the message is no valid kitchen.v1.Sink: ") || strings.Contains(err.Error(), "\u00a0") {
-		t.Errorf("got %q, %v", out, err)
-	}
-	if out, _, err := codec.AppendJSON([]byte("x"), []byte(keyTwice)); err == nil || string(out) != "x" {
 		t.Errorf("got %q, %v", out, err)
 	}
 	// What was degraded without loss is read back.

@@ -1,16 +1,14 @@
 package transcode
 
 import (
-	"cmp"
 	"encoding/base64"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -19,11 +17,59 @@ import (
 // writer appends the JSON form of messages. The depth that its methods take
 // is that of the value: 1 for the outermost object.
 type writer struct {
-	codec    *Codec
+	*Compiler
+
 	dst      []byte
 	path     path
 	warnings []string
 	err      error
+
+	// Scratch memory, used as stacks, and how far it has been used.
+	occurrences                []occurrence
+	entries                    []entry
+	usedOccurrences, usedEntry int
+}
+
+// malformedError says that bytes are no message of a type.
+type malformedError struct {
+	message protoreflect.FullName
+	cause   error
+}
+
+func (e *malformedError) Error() string {
+	return fmt.Sprintf("the message is no valid %s: %s", e.message, cleanText(e.cause))
+}
+
+var writers sync.Pool
+
+// maxScratch bounds the scratch memory that is kept for the next call, in
+// elements.
+const maxScratch = 4096
+
+// newWriter returns a writer that appends to dst. It is released after use.
+func (c *Compiler) newWriter(dst []byte) *writer {
+	w, ok := writers.Get().(*writer)
+	if !ok {
+		w = new(writer)
+	}
+	w.Compiler, w.dst = c, dst
+	return w
+}
+
+func (w *writer) release() {
+	// What they refer to is not kept.
+	clear(w.occurrences[:min(w.usedOccurrences, cap(w.occurrences))])
+	clear(w.entries[:min(w.usedEntry, cap(w.entries))])
+	clear(w.path[:cap(w.path)])
+	kept := writer{occurrences: w.occurrences[:0], entries: w.entries[:0], path: w.path[:0]}
+	if cap(kept.occurrences) > maxScratch {
+		kept.occurrences = nil
+	}
+	if cap(kept.entries) > maxScratch {
+		kept.entries = nil
+	}
+	*w = kept
+	writers.Put(w)
 }
 
 func (w *writer) raw(s string) { w.dst = append(w.dst, s...) }
@@ -46,226 +92,411 @@ func (w *writer) warn(format string, args ...any) {
 	w.warnings = append(w.warnings, text)
 }
 
-// unmarshal reads wire into m. Strings that are not UTF-8 are mended.
-func (w *writer) unmarshal(wire []byte, m protoreflect.Message) error {
-	opts := proto.UnmarshalOptions{AllowPartial: true, Resolver: w.codec.resolver}
-	err := guarded(opts, wire, m)
-	if err == nil {
-		return nil
+// malformed notes that a message cannot be read.
+func (w *writer) malformed(p *plan, err error) {
+	if w.err == nil {
+		w.err = &malformedError{p.desc.FullName(), err}
 	}
-	// A level of JSON in a Struct is three of messages.
-	mender := mender{resolver: w.codec.resolver, maxDepth: 4 * w.codec.opts.MaxDepth}
-	mended, ok := mender.message(nil, wire, m.Descriptor(), 0)
-	if !ok || len(mender.fields) == 0 {
-		return err
-	}
-	proto.Reset(m.Interface())
-	if guarded(opts, mended, m) != nil {
-		return err
-	}
-	for _, name := range mender.fields {
-		w.warn("the field %s held bytes that are not UTF-8; they became U+FFFD", name)
-	}
-	return nil
-}
-
-// guarded unmarshals and makes an error of a panic. In protobuf 1.36, the
-// reflective parser panics on a map entry that has its key twice, the second
-// time with another wire type, and a peer must not be able to end the process
-// with that.
-func guarded(opts proto.UnmarshalOptions, wire []byte, m protoreflect.Message) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the parser failed: %v", p)
-		}
-	}()
-	return opts.Unmarshal(wire, m.Interface())
 }
 
 // deep reports whether an array or object may not stand at the depth.
 func (w *writer) deep(depth int) bool {
-	if depth > w.codec.opts.MaxDepth && w.err == nil {
-		w.err = fmt.Errorf("arrays and objects are nested more than %d deep, at %s", w.codec.opts.MaxDepth, clip(w.path.String(), 4*maxNameText))
+	if depth > w.opts.MaxDepth && w.err == nil {
+		w.err = fmt.Errorf("arrays and objects are nested more than %d deep, at %s", w.opts.MaxDepth, clip(w.path.String(), 4*maxNameText))
 	}
 	return w.err != nil
 }
 
-func (w *writer) message(m protoreflect.Message, depth int) {
-	if wkt := wellKnownOf(m.Descriptor()); wkt != wktNone {
-		w.wellKnown(m, wkt, depth)
+// message appends the JSON of a message.
+func (w *writer) message(p *plan, b []byte, depth int) {
+	if p.wkt != wktNone {
+		w.wellKnown(p, b, depth)
 		return
 	}
 	if w.deep(depth) {
 		return
 	}
 	w.raw("{")
-	w.members(m, 0, depth)
+	w.members(p, b, 0, depth)
 	w.raw("}")
 }
 
 // members appends the fields as members, after n others.
-func (w *writer) members(m protoreflect.Message, n, depth int) {
-	md := m.Descriptor()
-	fields := md.Fields()
-	for i := range fields.Len() {
-		fd := fields.Get(i)
-		if !m.Has(fd) && (!w.codec.opts.EmitDefaults || fd.HasPresence()) {
-			continue
-		}
-		w.comma(n)
-		w.field(fd, m.Get(fd), depth)
-		n++
-	}
-	if md.ExtensionRanges().Len() == 0 {
-		return
-	}
-	var extensions []protoreflect.FieldDescriptor
-	m.Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
-		if fd.IsExtension() {
-			extensions = append(extensions, fd)
-		}
-		return true
-	})
-	slices.SortFunc(extensions, func(a, b protoreflect.FieldDescriptor) int { return cmp.Compare(a.FullName(), b.FullName()) })
-	for _, fd := range extensions {
-		if sub := fd.Message(); sub != nil && !w.codec.complete(sub) {
-			w.warn("the extension %s is left out: its type is not known", fd.FullName())
-			continue
-		}
-		w.comma(n)
-		w.field(fd, m.Get(fd), depth)
-		n++
+func (w *writer) members(p *plan, b []byte, n, depth int) {
+	ordered, err := w.inOrder(p, b)
+	switch {
+	case err != nil:
+		w.malformed(p, err)
+	case ordered && !w.opts.EmitDefaults:
+		w.ordered(p, b, n, depth)
+	default:
+		w.sorted(p, b, n, depth)
 	}
 }
 
-func (w *writer) field(fd protoreflect.FieldDescriptor, v protoreflect.Value, depth int) {
-	name := fd.JSONName()
-	w.path.push(step{name: name})
-	w.dst = append(jsontok.AppendString(w.dst, name), ':')
-	switch {
-	case fd.IsList():
-		w.list(fd, v.List(), depth+1)
-	case fd.IsMap():
-		w.mapping(fd, v.Map(), depth+1)
-	default:
-		w.single(fd, v, depth+1)
+// ordered appends the fields of a message of which [Compiler.inOrder] is true.
+func (w *writer) ordered(p *plan, b []byte, n, depth int) {
+	for len(b) > 0 && w.err == nil {
+		num, typ, size := consumeTag(b)
+		rest := b[size:]
+		content, size := consumeValue(num, typ, rest)
+		next := rest[size:]
+		f := p.byNumber(num)
+		if f == nil || !f.takes(typ) {
+			b = next
+			continue
+		}
+		if f.list {
+			var shown int
+			shown, b = w.orderedList(p, f, b, n, depth+1)
+			n += shown
+			continue
+		}
+		if f.key != nil {
+			base := len(w.occurrences)
+			b = w.run(p, f, b)
+			n += w.field(f, w.occurrences[base:], n, depth)
+			w.occurrences = w.occurrences[:base]
+			continue
+		}
+		if !f.implicit || !f.isZero(content) {
+			w.comma(n)
+			n++
+			w.single(f, content, depth)
+		}
+		b = next
 	}
+}
+
+// run collects the occurrences of f at the beginning of b, with unknown fields
+// between them, and returns what follows.
+func (w *writer) run(p *plan, f *field, b []byte) []byte {
+	for len(b) > 0 {
+		num, typ, n := consumeTag(b)
+		content, size := consumeValue(num, typ, b[n:])
+		switch other := p.byNumber(num); {
+		case other == f && f.takes(typ):
+			w.occurrences = append(w.occurrences, occurrence{f, typ, content, 0})
+			w.usedOccurrences = max(w.usedOccurrences, len(w.occurrences))
+		case other != nil && other.takes(typ):
+			return b
+		}
+		b = b[n+size:]
+	}
+	return b
+}
+
+// orderedList appends the list f, which b begins with, and returns what
+// follows it.
+func (w *writer) orderedList(p *plan, f *field, b []byte, n, depth int) (shown int, rest []byte) {
+	start := len(w.dst)
+	w.openList(f, n, depth)
+	i := 0
+	for len(b) > 0 && w.err == nil {
+		num, typ, n := consumeTag(b)
+		content, size := consumeValue(num, typ, b[n:])
+		switch other := p.byNumber(num); {
+		case other == f && f.takes(typ):
+			i = w.listValues(f, typ, content, i, depth)
+		case other != nil && other.takes(typ):
+			return w.closeList(start, i), b
+		}
+		b = b[n+size:]
+	}
+	return w.closeList(start, i), b
+}
+
+// sorted appends the fields of any message.
+func (w *writer) sorted(p *plan, b []byte, n, depth int) {
+	base := len(w.occurrences)
+	defer func() { w.occurrences = w.occurrences[:base] }()
+	if !w.gather(p, b) {
+		return
+	}
+	all := w.occurrences[base:]
+	next := 0 // the first field that may have a default to show
+	for len(all) > 0 && w.err == nil {
+		f := all[0].field
+		count := 1
+		for count < len(all) && all[count].field == f {
+			count++
+		}
+		if f.index >= 0 {
+			n += w.defaults(p, next, f.index, n)
+			next = f.index + 1
+		} else {
+			n += w.defaults(p, next, len(p.fields), n)
+			next = len(p.fields)
+		}
+		shown := w.field(f, all[:count], n, depth)
+		if shown == 0 && f.index >= 0 {
+			shown = w.defaults(p, f.index, f.index+1, n)
+		}
+		n += shown
+		all = all[count:]
+	}
+	w.defaults(p, next, len(p.fields), n)
+}
+
+// gather appends the occurrences of all fields. It reports false where the
+// message is malformed.
+func (w *writer) gather(p *plan, b []byte) bool {
+	var err error
+	w.occurrences, err = w.collect(w.occurrences, p, b)
+	w.usedOccurrences = max(w.usedOccurrences, len(w.occurrences))
+	if err != nil {
+		w.malformed(p, err)
+	}
+	return err == nil
+}
+
+// defaults appends the defaults of some fields, where they are wanted, and
+// returns how many.
+func (w *writer) defaults(p *plan, from, to, n int) (count int) {
+	if !w.opts.EmitDefaults {
+		return 0
+	}
+	for i := from; i < to; i++ {
+		f := &p.fields[i]
+		switch {
+		case f.list:
+			w.comma(n + count)
+			w.dst = append(append(w.dst, f.member...), "[]"...)
+		case f.key != nil:
+			w.comma(n + count)
+			w.dst = append(append(w.dst, f.member...), "{}"...)
+		case f.implicit:
+			w.comma(n + count)
+			w.dst = append(w.dst, f.member...)
+			w.value(f, f.zero(), 0)
+		default:
+			continue
+		}
+		count++
+	}
+	return count
+}
+
+// zero returns the value of a scalar on the wire that stands for none: zero, or
+// the first value of an enum.
+func (f *field) zero() []byte {
+	const zeros = "\x00\x00\x00\x00\x00\x00\x00\x00"
+	if f.enum != nil {
+		return protowire.AppendVarint(nil, uint64(f.enum.desc.Values().Get(0).Number())) //nolint:gosec // as it goes over the wire
+	}
+	switch f.wire {
+	case protowire.VarintType:
+		return []byte(zeros[:1])
+	case protowire.Fixed32Type:
+		return []byte(zeros[:4])
+	case protowire.Fixed64Type:
+		return []byte(zeros)
+	default:
+		return nil
+	}
+}
+
+// field appends a field with all its occurrences, after n other members. It
+// returns 1, or 0 where there is nothing to show.
+func (w *writer) field(f *field, all []occurrence, n, depth int) int {
+	for len(all) > 0 && all[0].at < 0 { // of a oneof that has another member now
+		w.check(f, all[0].content, depth)
+		all = all[1:]
+	}
+	if len(all) == 0 || w.err != nil {
+		return 0
+	}
+	if f.index < 0 && f.message != nil && !w.complete(f.message) {
+		w.path.push(step{name: f.name})
+		w.warn("the extension %s is left out: its type is not known", f.desc.FullName())
+		w.path.pop()
+		return 0
+	}
+	last := all[len(all)-1].content
+	switch {
+	case f.key != nil:
+		w.comma(n)
+		w.dst = append(w.dst, f.member...)
+		w.path.push(step{name: f.name})
+		w.mapping(f, all, depth+1)
+		w.path.pop()
+	case f.list:
+		return w.list(f, all, n, depth+1)
+	case f.message != nil:
+		if len(all) > 1 {
+			last = w.merged(f, all)
+		}
+		w.comma(n)
+		w.single(f, last, depth)
+	case f.implicit && f.isZero(last):
+		return 0
+	default:
+		w.comma(n)
+		w.single(f, last, depth)
+	}
+	return 1
+}
+
+// merged returns a message that came in several parts.
+func (w *writer) merged(f *field, all []occurrence) []byte {
+	var b []byte
+	for _, o := range all {
+		// What is no message must not become one by what follows.
+		if _, err := w.inOrder(w.sub(f), o.content); err != nil {
+			w.malformed(w.sub(f), err)
+		}
+		b = append(b, o.content...)
+	}
+	return b
+}
+
+// check reads a message whose value does not count.
+func (w *writer) check(f *field, content []byte, depth int) {
+	if f.message == nil {
+		return
+	}
+	dst, warnings := w.dst, w.warnings
+	w.message(w.sub(f), content, depth+1)
+	w.dst, w.warnings = dst, warnings
+}
+
+// single appends a member with one value.
+func (w *writer) single(f *field, content []byte, depth int) {
+	w.dst = append(w.dst, f.member...)
+	w.path.push(step{name: f.name})
+	w.value(f, content, depth+1)
 	w.path.pop()
 }
 
-func (w *writer) list(fd protoreflect.FieldDescriptor, list protoreflect.List, depth int) {
-	if w.deep(depth) {
-		return
-	}
-	w.raw("[")
-	for i := range list.Len() {
-		w.comma(i)
-		w.path.push(step{index: i, kind: stepIndex})
-		w.single(fd, list.Get(i), depth+1)
-		w.path.pop()
+// list appends a list as a member. Packed values and others may be mixed.
+func (w *writer) list(f *field, all []occurrence, n, depth int) int {
+	start := len(w.dst)
+	w.openList(f, n, depth)
+	i := 0
+	for _, o := range all {
+		i = w.listValues(f, o.typ, o.content, i, depth)
 		if w.err != nil {
-			return
+			break
 		}
+	}
+	return w.closeList(start, i)
+}
+
+func (w *writer) openList(f *field, n, depth int) {
+	w.comma(n)
+	w.dst = append(w.dst, f.member...)
+	w.path.push(step{name: f.name})
+	if !w.deep(depth) {
+		w.raw("[")
+	}
+}
+
+// closeList ends the list of i elements that begins at start. An empty one is
+// left out.
+func (w *writer) closeList(start, i int) (shown int) {
+	w.path.pop()
+	if i == 0 && !w.opts.EmitDefaults {
+		w.dst = w.dst[:start]
+		return 0
 	}
 	w.raw("]")
+	return 1
 }
 
-func (w *writer) mapping(fd protoreflect.FieldDescriptor, mp protoreflect.Map, depth int) {
-	if w.deep(depth) {
-		return
+// listValues appends a value of a list, or several packed ones, after i
+// others, and returns how many there are now.
+func (w *writer) listValues(f *field, typ protowire.Type, b []byte, i, depth int) int {
+	if typ != protowire.BytesType || !f.numeric {
+		w.element(f, b, i, depth)
+		return i + 1
 	}
-	keys := make([]protoreflect.MapKey, 0, mp.Len())
-	mended := false
-	mp.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
-		keys = append(keys, k)
-		s, ok := k.Interface().(string)
-		mended = mended || ok && !utf8.ValidString(s)
-		return true
-	})
-	slices.SortFunc(keys, compareKeys)
-	if mended {
-		keys = w.distinct(keys)
-	}
-	w.raw("{")
-	for i, k := range keys {
-		w.comma(i)
-		name := k.String()
-		w.path.push(step{name: name, kind: stepKey})
-		w.dst = append(jsontok.AppendString(w.dst, name), ':')
-		w.single(fd.MapValue(), mp.Get(k), depth+1)
-		w.path.pop()
-		if w.err != nil {
-			return
+	for len(b) > 0 && w.err == nil {
+		value, n := consumeValue(f.number, f.wire, b)
+		if n < 0 {
+			w.err = &malformedError{f.desc.ContainingMessage().FullName(), protowire.ParseError(n)}
+			return i
 		}
+		b = b[n:]
+		w.element(f, value, i, depth)
+		i++
 	}
-	w.raw("}")
+	return i
 }
 
-// distinct leaves out keys that cannot be told from others as JSON.
-func (w *writer) distinct(keys []protoreflect.MapKey) []protoreflect.MapKey {
-	seen := map[string]bool{}
-	for _, k := range keys {
-		if utf8.ValidString(k.String()) {
-			seen[k.String()] = true
-		}
-	}
-	return slices.DeleteFunc(keys, func(k protoreflect.MapKey) bool {
-		if utf8.ValidString(k.String()) {
-			return false
-		}
-		name, _ := jsontok.String(jsontok.AppendString(nil, k.String()))
-		if seen[name] {
-			w.warn("an entry whose key is not UTF-8 is left out, as %q is there already", clip(name, maxNameText))
-			return true
-		}
-		w.warn("the key %q held bytes that are not UTF-8; they became U+FFFD", clip(name, maxNameText))
-		seen[name] = true
-		return false
-	})
+func (w *writer) element(f *field, b []byte, i, depth int) {
+	w.comma(i)
+	w.path.push(step{index: i, kind: stepIndex})
+	w.value(f, b, depth+1)
+	w.path.pop()
 }
 
-func compareKeys(a, b protoreflect.MapKey) int {
-	switch x := a.Interface().(type) {
-	case bool:
-		return cmp.Compare(strconv.FormatBool(x), strconv.FormatBool(b.Bool()))
-	case int32, int64:
-		return cmp.Compare(a.Int(), b.Int())
-	case uint32, uint64:
-		return cmp.Compare(a.Uint(), b.Uint())
-	default:
-		return strings.Compare(a.String(), b.String())
-	}
-}
-
-// single appends a value that is neither list nor map.
-func (w *writer) single(fd protoreflect.FieldDescriptor, v protoreflect.Value, depth int) {
-	switch fd.Kind() {
-	case protoreflect.BoolKind:
-		w.dst = strconv.AppendBool(w.dst, v.Bool())
+// value appends a value that is neither list nor map.
+func (w *writer) value(f *field, b []byte, depth int) {
+	switch f.kind {
+	case protoreflect.MessageKind, protoreflect.GroupKind:
+		w.message(w.sub(f), b, depth)
 	case protoreflect.StringKind:
-		s := v.String()
-		if !utf8.ValidString(s) {
+		if !utf8.Valid(b) {
 			w.warn("bytes that are not UTF-8 became U+FFFD")
 		}
-		w.dst = jsontok.AppendString(w.dst, s)
+		w.dst = jsontok.AppendString(w.dst, b)
 	case protoreflect.BytesKind:
-		w.base64(v.Bytes())
-	case protoreflect.EnumKind:
-		w.enum(fd, v.Enum())
+		w.base64(b)
 	case protoreflect.FloatKind:
-		w.dst = appendFloat(w.dst, v.Float(), 32)
+		v, _ := protowire.ConsumeFixed32(b)
+		w.dst = appendFloat(w.dst, float64(math.Float32frombits(v)), 32)
 	case protoreflect.DoubleKind:
-		w.dst = appendFloat(w.dst, v.Float(), 64)
-	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
-		w.dst = strconv.AppendInt(w.dst, v.Int(), 10)
-	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
-		w.dst = strconv.AppendUint(w.dst, v.Uint(), 10)
-	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
-		w.dst = append(strconv.AppendInt(append(w.dst, '"'), v.Int(), 10), '"')
-	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		w.dst = append(strconv.AppendUint(append(w.dst, '"'), v.Uint(), 10), '"')
-	case protoreflect.MessageKind, protoreflect.GroupKind:
-		w.message(v.Message(), depth)
+		v, _ := protowire.ConsumeFixed64(b)
+		w.dst = appendFloat(w.dst, math.Float64frombits(v), 64)
+	case protoreflect.EnumKind:
+		v, _ := consumeVarint(b)
+		w.enumValue(f.enum, protoreflect.EnumNumber(v)) //nolint:gosec // as protobuf's parsers cut it
+	case protoreflect.BoolKind:
+		v, _ := consumeVarint(b)
+		w.dst = strconv.AppendBool(w.dst, protowire.DecodeBool(v))
+	default:
+		w.integer(f.kind, b)
+	}
+}
+
+//nolint:gosec // numbers are cut as protobuf's parsers cut them
+func (w *writer) integer(kind protoreflect.Kind, b []byte) {
+	switch kind {
+	case protoreflect.Int32Kind:
+		v, _ := consumeVarint(b)
+		w.dst = strconv.AppendInt(w.dst, int64(int32(v)), 10)
+	case protoreflect.Sint32Kind:
+		v, _ := consumeVarint(b)
+		w.dst = strconv.AppendInt(w.dst, int64(int32(protowire.DecodeZigZag(v&math.MaxUint32))), 10)
+	case protoreflect.Sfixed32Kind:
+		v, _ := protowire.ConsumeFixed32(b)
+		w.dst = strconv.AppendInt(w.dst, int64(int32(v)), 10)
+	case protoreflect.Uint32Kind:
+		v, _ := consumeVarint(b)
+		w.dst = strconv.AppendUint(w.dst, uint64(uint32(v)), 10)
+	case protoreflect.Fixed32Kind:
+		v, _ := protowire.ConsumeFixed32(b)
+		w.dst = strconv.AppendUint(w.dst, uint64(v), 10)
+	default:
+		w.dst = append(w.dst, '"')
+		switch kind {
+		case protoreflect.Int64Kind:
+			v, _ := consumeVarint(b)
+			w.dst = strconv.AppendInt(w.dst, int64(v), 10)
+		case protoreflect.Sint64Kind:
+			v, _ := consumeVarint(b)
+			w.dst = strconv.AppendInt(w.dst, protowire.DecodeZigZag(v), 10)
+		case protoreflect.Sfixed64Kind:
+			v, _ := protowire.ConsumeFixed64(b)
+			w.dst = strconv.AppendInt(w.dst, int64(v), 10)
+		case protoreflect.Uint64Kind:
+			v, _ := consumeVarint(b)
+			w.dst = strconv.AppendUint(w.dst, v, 10)
+		default:
+			v, _ := protowire.ConsumeFixed64(b)
+			w.dst = strconv.AppendUint(w.dst, v, 10)
+		}
+		w.dst = append(w.dst, '"')
 	}
 }
 
@@ -275,16 +506,19 @@ func (w *writer) base64(b []byte) {
 	w.dst = append(w.dst, '"')
 }
 
-func (w *writer) enum(fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) {
-	if isNullEnum(fd) {
+func (w *writer) enumValue(e *enumPlan, n protoreflect.EnumNumber) {
+	switch {
+	case e.null:
 		w.raw("null")
-		return
+	case 0 <= n && int(n) < len(e.quoted) && e.quoted[n] != nil:
+		w.dst = append(w.dst, e.quoted[n]...)
+	default:
+		if v := e.desc.Values().ByNumber(n); v != nil {
+			w.dst = jsontok.AppendString(w.dst, string(v.Name()))
+			return
+		}
+		w.dst = strconv.AppendInt(w.dst, int64(n), 10)
 	}
-	if v := fd.Enum().Values().ByNumber(n); v != nil {
-		w.dst = jsontok.AppendString(w.dst, string(v.Name()))
-		return
-	}
-	w.dst = strconv.AppendInt(w.dst, int64(n), 10)
 }
 
 // appendFloat appends a float as JavaScript writes it, which is the form that
