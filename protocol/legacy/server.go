@@ -54,9 +54,14 @@ func (s *Server) Open(ctx context.Context, params json.RawMessage, caller *proto
 		return nil, nil, fault
 	}
 	session.post = post
+	without, with := taskCapabilities(session.capabilities)
+	session.capabilities = without
 	res, caps, fault := s.initializeResult(ctx, session, caller)
 	if fault != nil {
 		return nil, nil, fault
+	}
+	if caps.tasks() && session.Revision >= protocol.Revision20251125 {
+		session.tasks, session.taskCapabilities = newTaskBook(), with
 	}
 	if caps.listChanged() {
 		s.register(ctx, session)
@@ -124,7 +129,11 @@ func (s *Server) initializeResult(ctx context.Context, session *Session, caller 
 		server = []byte(`{"name":"mcp-bridge","version":"unknown"}`)
 	}
 	body := append([]byte(`{"protocolVersion":`), jsontok.AppendString(nil, string(session.Revision))...)
-	body = append(append(body, `,"capabilities":`...), protocol.WithoutMember(caps, "extensions")...)
+	declared := protocol.WithoutMember(caps, "extensions")
+	if capabilities(caps).tasks() && session.Revision >= protocol.Revision20251125 {
+		declared = setMember(protocol.WithoutMember(declared, "tasks"), "tasks", json.RawMessage(tasksCapability))
+	}
+	body = append(append(body, `,"capabilities":`...), declared...)
 	body = append(append(body, `,"serverInfo":`...), server...)
 	if text, ok := jsontok.Lookup(res.Body, "instructions"); ok {
 		body = append(append(body, `,"instructions":`...), text...)
@@ -147,4 +156,14 @@ func (c capabilities) listChanged() bool {
 		}
 	}
 	return false
+}
+
+// tasks reports whether the server has the tasks extension.
+func (c capabilities) tasks() bool {
+	extensions, ok := jsontok.Lookup(c, "extensions")
+	if !ok || jsontok.KindOf(extensions) != jsontok.KindObject {
+		return false
+	}
+	settings, ok := jsontok.Lookup(extensions, protocol.ExtensionTasks)
+	return ok && jsontok.KindOf(settings) == jsontok.KindObject
 }

@@ -25,6 +25,10 @@ type Session struct {
 	clientInfo   json.RawMessage
 	capabilities json.RawMessage
 	level        atomic.Int32
+	// tasks is nil in sessions that have none, and taskCapabilities then is
+	// too.
+	tasks            *taskBook
+	taskCapabilities json.RawMessage
 }
 
 // Close ends the session: it is no longer told of changes.
@@ -90,6 +94,16 @@ func (s *Session) answer(ctx context.Context, m *jsonrpc.Message, caller *protoc
 	if fault != nil {
 		return nil, fault
 	}
+	switch m.Method {
+	case protocol.MethodGetTask, protocol.MethodTaskResult, protocol.MethodListTasks, protocol.MethodCancelTask:
+		if s.tasks == nil {
+			return nil, protocol.MethodNotFound(m.Method)
+		}
+		return (&taskHandler{s, meta, caller}).answer(ctx, m.Method, m.Params)
+	}
+	if s.wantsTask(m.Method, m.Params) {
+		return (&taskHandler{s, meta, caller}).call(ctx, m.Params, n)
+	}
 	res, fault := answer.Handle(ctx, s.server.log, s.server.handler, &protocol.Request{
 		Method: m.Method,
 		Params: m.Params,
@@ -97,10 +111,16 @@ func (s *Session) answer(ctx context.Context, m *jsonrpc.Message, caller *protoc
 		Caller: caller,
 	}, n)
 	if fault == nil && res.Type != "" && res.Type != protocol.ResultComplete {
-		return nil, protocol.Errorf(protocol.CodeInternalError,
-			"the answer is of type %q, which a client of revision %s cannot be given", res.Type, s.Revision)
+		return nil, s.unanswerable(res)
 	}
 	return res, fault
+}
+
+// unanswerable is the error for a result of a type that the client does not
+// know.
+func (s *Session) unanswerable(res *protocol.Result) *protocol.Error {
+	return protocol.Errorf(protocol.CodeInternalError,
+		"the answer is of type %q, which a client of revision %s cannot be given", res.Type, s.Revision)
 }
 
 // setLevel answers logging/setLevel.

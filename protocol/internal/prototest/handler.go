@@ -32,6 +32,7 @@ import (
 //   - late: keeps its Notifier for [Handler.NotifyLate].
 //   - input: returns an input_required result.
 //   - object: returns structured content.
+//   - task: returns a task with the id {"id": s}, which says what becomes of it.
 type Handler struct {
 	started  chan string
 	causes   chan error
@@ -43,6 +44,7 @@ type Handler struct {
 	endListen chan struct{}
 	late      []lateNotifier
 	listCalls int
+	asked     map[string]int // how often for each task
 }
 
 type lateNotifier struct {
@@ -61,10 +63,12 @@ func NewHandler() *Handler {
 		listeners: make(map[chan *protocol.Notification]struct{}),
 		listening: make(chan struct{}),
 		endListen: make(chan struct{}),
+		asked:     make(map[string]int),
 	}
 }
 
-// Started yields the name of a tool each time that block or wait begin.
+// Started yields the name of a tool each time that block or wait begin, and the
+// method and id of every change that a task is asked for.
 func (h *Handler) Started() <-chan string { return h.started }
 
 // Causes yields why each context of block, wait or subscriptions/listen ended.
@@ -147,6 +151,8 @@ func (h *Handler) Handle(ctx context.Context, r *protocol.Request, n protocol.No
 		return &protocol.Result{Cache: private, Body: json.RawMessage(`{"contents":[]}`)}, nil
 	case protocol.MethodGetPrompt:
 		return &protocol.Result{Body: json.RawMessage(`{"messages":[]}`)}, nil
+	case protocol.MethodGetTask, protocol.MethodUpdateTask, protocol.MethodCancelTask:
+		return h.tasks(r)
 	case "example/echo":
 		return &protocol.Result{Body: object("params", r.Params)}, nil
 	}
@@ -207,6 +213,7 @@ func (h *Handler) call(ctx context.Context, r *protocol.Request, n protocol.Noti
 		Message string          `json:"message"`
 		Data    json.RawMessage `json:"data"`
 		Level   string          `json:"level"`
+		ID      string          `json:"id"`
 	}
 	if p.Arguments != nil {
 		if err := json.Unmarshal(p.Arguments, &args); err != nil {
@@ -278,6 +285,14 @@ func (h *Handler) call(ctx context.Context, r *protocol.Request, n protocol.Noti
 		return text("to be continued"), nil
 	case "input":
 		return &protocol.Result{Type: protocol.ResultInputRequired, Body: json.RawMessage(`{"requestState":"state"}`)}, nil
+	case "task":
+		body, err := h.task("working-" + args.ID)
+		if err != nil {
+			return nil, err
+		}
+		body = protocol.WithoutMember(body, "taskId")
+		body = append([]byte(`{"taskId":`+quote(args.ID)+`,`), body[1:]...)
+		return &protocol.Result{Type: protocol.ResultTask, Body: body, Server: server}, nil
 	case "object":
 		return &protocol.Result{Server: server, Meta: json.RawMessage(`{"example.com/a":[1.0]}`), Body: json.RawMessage(
 			`{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1},"isError":false,"example.com/unknown":null}`)}, nil

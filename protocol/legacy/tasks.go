@@ -1,0 +1,377 @@
+package legacy
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/answer"
+)
+
+// Tasks of revision 2025-11-25 (basic/utilities/tasks) are those of the tasks
+// extension in other words: a client asks for one by params.task instead of
+// declaring that it can follow one, the task stands in a member of the result,
+// and the result of the call is fetched by a request of its own, which blocks.
+// What the extension has not got, a list and a cancellation that is certain, is
+// what a session remembers.
+
+const (
+	// tasksCapability is what a session declares whose server has the
+	// extension.
+	tasksCapability = `{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`
+
+	// relatedTask is the member of _meta that says which task a result is of.
+	relatedTask = "io.modelcontextprotocol/related-task"
+
+	// tasksPerPage is how many tasks tasks/list returns at a time. The state
+	// of each is asked for.
+	tasksPerPage = 20
+
+	// While tasks/result blocks it asks for the state at the task's own
+	// interval, within these bounds.
+	minTaskPoll     = 100 * time.Millisecond
+	defaultTaskPoll = time.Second
+	maxTaskPoll     = 5 * time.Second
+
+	// maxStatusMessage bounds what a failed task says of its error, in bytes.
+	maxStatusMessage = 500
+)
+
+// taskHandler answers requests about tasks of one session on behalf of one
+// request.
+type taskHandler struct {
+	*Session
+	meta   protocol.Meta
+	caller *protocol.Caller
+}
+
+// taskState is the state of a task at one time.
+type taskState struct {
+	id, status string
+	object     json.RawMessage // the Task object of 2025-11-25
+	poll       time.Duration
+	// result and fault are how the call ended. Both are nil while it has not,
+	// or where there is nothing to say of that.
+	result json.RawMessage
+	fault  *protocol.Error
+}
+
+func (t *taskState) terminal() bool {
+	return t.status == "completed" || t.status == "failed" || t.status == "cancelled"
+}
+
+// wantsTask reports whether a tools/call is to become a task. In a session that
+// has not declared the capability params.task means nothing.
+func (s *Session) wantsTask(method string, params json.RawMessage) bool {
+	if s.tasks == nil || method != protocol.MethodCallTool {
+		return false
+	}
+	_, ok := jsontok.Lookup(params, "task")
+	return ok
+}
+
+// handle asks the server, as a client that can follow tasks.
+func (h *taskHandler) handle(ctx context.Context, method string, params json.RawMessage, n protocol.Notifier) (*protocol.Result, *protocol.Error) {
+	meta := h.Session.meta(h.meta)
+	meta.Capabilities = h.taskCapabilities
+	return answer.Handle(ctx, h.server.log, h.server.handler, &protocol.Request{
+		Method: method, Params: params, Meta: meta, Caller: h.caller,
+	}, n)
+}
+
+// call answers a tools/call that is to become a task. A server that answers at
+// once has the answer kept for tasks/result.
+func (h *taskHandler) call(ctx context.Context, params json.RawMessage, n protocol.Notifier) (*protocol.Result, *protocol.Error) {
+	res, fault := h.handle(ctx, protocol.MethodCallTool, params, n)
+	if fault != nil {
+		return nil, fault
+	}
+	var object json.RawMessage
+	switch res.Type {
+	case protocol.ResultTask:
+		t := readTask(res.Body)
+		h.tasks.add(t.id)
+		object = t.object
+	case "", protocol.ResultComplete:
+		object = h.tasks.keep(protocol.AppendResult(nil, res, h.Revision), time.Now())
+	default:
+		return nil, h.unanswerable(res)
+	}
+	// What there is to say of the call itself is in its result.
+	return &protocol.Result{Body: append(append([]byte(`{"task":`), object...), '}')}, nil
+}
+
+// answer answers the methods of tasks.
+func (h *taskHandler) answer(ctx context.Context, method string, params json.RawMessage) (*protocol.Result, *protocol.Error) {
+	if method == protocol.MethodListTasks {
+		return h.list(ctx, params)
+	}
+	raw, ok := jsontok.Lookup(params, "taskId")
+	id, isString := jsontok.String(raw)
+	if !ok || !isString {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.taskId must be the id of a task")
+	}
+	switch method {
+	case protocol.MethodCancelTask:
+		return h.cancel(ctx, id)
+	case protocol.MethodTaskResult:
+		return h.result(ctx, id)
+	default:
+		t, fault := h.get(ctx, id)
+		if fault != nil {
+			return nil, fault
+		}
+		return &protocol.Result{Body: t.object}, nil
+	}
+}
+
+// get returns the present state of a task. The session remembers tasks that it
+// is asked for, so that what can be got is in its list.
+func (h *taskHandler) get(ctx context.Context, id string) (*taskState, *protocol.Error) {
+	if t := h.tasks.local(id, time.Now()); t != nil {
+		return t, nil
+	}
+	res, fault := h.handle(ctx, protocol.MethodGetTask, taskParams(id), protocol.Discard)
+	if fault != nil {
+		if fault.Code == protocol.CodeInvalidParams {
+			h.tasks.remove(id)
+		}
+		return nil, fault
+	}
+	t := readTask(res.Body)
+	t.id = id
+	h.tasks.add(id)
+	if h.tasks.cancelled(id) {
+		t.cancel()
+	}
+	return t, nil
+}
+
+// cancel answers tasks/cancel. The task is cancelled for this session from then
+// on, whatever becomes of the call (2025-11-25 basic/utilities/tasks, Task
+// Cancellation).
+func (h *taskHandler) cancel(ctx context.Context, id string) (*protocol.Result, *protocol.Error) {
+	t, fault := h.get(ctx, id)
+	if fault != nil {
+		return nil, fault
+	}
+	if t.terminal() {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "the task cannot be cancelled: its status is %q already", t.status)
+	}
+	if _, fault := h.handle(ctx, protocol.MethodCancelTask, taskParams(id), protocol.Discard); fault != nil {
+		return nil, fault
+	}
+	h.tasks.cancel(id)
+	t.cancel()
+	return &protocol.Result{Body: t.object}, nil
+}
+
+// result answers tasks/result, which blocks until the task has ended.
+func (h *taskHandler) result(ctx context.Context, id string) (*protocol.Result, *protocol.Error) {
+	for {
+		t, fault := h.get(ctx, id)
+		if fault != nil {
+			return nil, fault
+		}
+		if t.terminal() {
+			return t.payload()
+		}
+		timer := time.NewTimer(min(max(t.poll, minTaskPoll), maxTaskPoll))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, protocol.AsError(ctx.Err())
+		}
+	}
+}
+
+// payload is what the call of a task that has ended would have returned.
+func (t *taskState) payload() (*protocol.Result, *protocol.Error) {
+	if t.fault != nil {
+		return nil, t.fault
+	}
+	raw := t.result
+	if raw == nil {
+		raw = json.RawMessage(`{"content":[{"type":"text","text":"The task was cancelled."}],"isError":true}`)
+	}
+	meta, _ := jsontok.Lookup(raw, "_meta")
+	related := append(jsontok.AppendString([]byte(`{"taskId":`), t.id), '}')
+	o := protocol.WithMeta(nil, meta, relatedTask, related)
+	res := &protocol.Result{Body: protocol.WithoutMember(protocol.WithoutMember(raw, "_meta"), "resultType")}
+	res.Meta, _ = jsontok.Lookup(o, "_meta")
+	return res, nil
+}
+
+// list answers tasks/list with the tasks of the session, oldest first. A
+// cursor is the id of the last task before the page.
+func (h *taskHandler) list(ctx context.Context, params json.RawMessage) (*protocol.Result, *protocol.Error) {
+	var cursor string
+	if raw, ok := jsontok.Lookup(params, "cursor"); ok {
+		if cursor, ok = jsontok.String(raw); !ok || cursor == "" {
+			return nil, protocol.Errorf(protocol.CodeInvalidParams, "the cursor is unknown: list again without it")
+		}
+	}
+	ids, more, ok := h.tasks.page(cursor, tasksPerPage)
+	if !ok {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "the cursor is unknown, or its task is gone: list again without it")
+	}
+	body := []byte(`{"tasks":[`)
+	some := false
+	for _, id := range ids {
+		t, fault := h.get(ctx, id)
+		switch {
+		case fault != nil && fault.Challenge != "":
+			return nil, fault
+		case fault != nil:
+			continue // what cannot be got is not listed
+		}
+		if some {
+			body = append(body, ',')
+		}
+		some = true
+		body = append(body, t.object...)
+	}
+	body = append(body, ']')
+	if more {
+		body = jsontok.AppendString(append(body, `,"nextCursor":`...), ids[len(ids)-1])
+	}
+	return &protocol.Result{Body: append(body, '}')}, nil
+}
+
+func taskParams(id string) json.RawMessage {
+	return append(jsontok.AppendString([]byte(`{"taskId":`), id), '}')
+}
+
+// readTask turns a task of the extension into one of 2025-11-25. A call that
+// ended with isError is completed there, and failed here.
+func readTask(body json.RawMessage) *taskState {
+	t := &taskState{poll: defaultTaskPoll}
+	message := false
+	members := []byte{'{'}
+	// The body comes from a Handler and is valid, and the visitor returns no
+	// error.
+	_ = jsontok.Object(body, func(key, value []byte) error {
+		name := string(key)
+		switch name {
+		case "taskId":
+			t.id, _ = jsontok.String(value)
+		case "status":
+			t.status, _ = jsontok.String(value)
+			return nil
+		case "statusMessage":
+			message = true
+		case "ttlMs":
+			name = "ttl"
+		case "pollIntervalMs":
+			name = "pollInterval"
+			if d, err := time.ParseDuration(string(value) + "ms"); err == nil {
+				t.poll = d
+			}
+		case "result":
+			t.result = value
+			return nil
+		case "error":
+			t.fault = readError(value)
+			return nil
+		case "inputRequests", "resultType", "_meta":
+			return nil
+		}
+		members = append(jsontok.AppendString(members, name), ':')
+		members = append(append(members, value...), ',')
+		return nil
+	})
+	why := ""
+	if raw, ok := jsontok.Lookup(t.result, "isError"); ok && string(raw) == "true" && t.status == "completed" {
+		t.status = "failed"
+		why = firstText(t.result)
+	} else if t.fault != nil {
+		why = t.fault.Message
+	}
+	if why != "" && !message {
+		members = jsontok.AppendString(append(members, `"statusMessage":`...), why)
+		members = append(members, ',')
+	}
+	members = jsontok.AppendString(append(members, `"status":`...), t.status)
+	t.object = append(members, '}')
+	return t
+}
+
+// cancel makes the state that of a cancelled task.
+func (t *taskState) cancel() {
+	if t.status == "cancelled" {
+		return
+	}
+	t.status, t.result, t.fault = "cancelled", nil, nil
+	object := protocol.WithoutMember(protocol.WithoutMember(t.object, "status"), "statusMessage")
+	t.object = append(object[:len(object)-1:len(object)-1], `,"status":"cancelled","statusMessage":"The task was cancelled by request."}`...)
+}
+
+func readError(raw json.RawMessage) *protocol.Error {
+	var e struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return protocol.Errorf(protocol.CodeInternalError, "internal error")
+	}
+	return &protocol.Error{Code: e.Code, Message: e.Message, Data: e.Data}
+}
+
+// firstText returns the first text in the content of a CallToolResult, cut.
+func firstText(result json.RawMessage) string {
+	content, ok := jsontok.Lookup(result, "content")
+	if !ok || jsontok.KindOf(content) != jsontok.KindArray {
+		return ""
+	}
+	text := ""
+	_ = jsontok.Array(content, func(_ int, block []byte) error { // valid, as above
+		if raw, ok := jsontok.Lookup(block, "text"); ok && text == "" {
+			text, _ = jsontok.String(raw)
+		}
+		return nil
+	})
+	if len(text) > maxStatusMessage {
+		text = strings.ToValidUTF8(text[:maxStatusMessage], "") + "..."
+	}
+	return text
+}
+
+// taskCapabilities returns a client's capabilities without and with the tasks
+// extension. In a legacy session it counts what a request asks for, not what
+// the client has declared.
+func taskCapabilities(declared json.RawMessage) (without, with json.RawMessage) {
+	caps := members(declared)
+	rest := protocol.WithoutMember(caps, "extensions")
+	raw, had := jsontok.Lookup(caps, "extensions")
+	extensions := protocol.WithoutMember(members(raw), protocol.ExtensionTasks)
+	without = declared
+	if had {
+		without = setMember(rest, "extensions", extensions)
+	}
+	return without, setMember(rest, "extensions", setMember(extensions, protocol.ExtensionTasks, json.RawMessage("{}")))
+}
+
+// members returns raw if it is an object, else an empty one.
+func members(raw json.RawMessage) json.RawMessage {
+	if jsontok.KindOf(raw) != jsontok.KindObject {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+// setMember adds a member to an object that does not have it.
+func setMember(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
+	out := []byte{'{'}
+	_ = jsontok.Object(object, func(key, value []byte) error { // valid, as above
+		out = append(jsontok.AppendString(out, string(key)), ':')
+		out = append(append(out, value...), ',')
+		return nil
+	})
+	out = append(jsontok.AppendString(out, name), ':')
+	return append(append(out, value...), '}')
+}
