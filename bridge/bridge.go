@@ -16,7 +16,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/task"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -36,7 +35,6 @@ type Bridge struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	stale  chan struct{} // a backend did not know a method that we have
-	tasks  *task.Sealer
 }
 
 var _ protocol.Handler = (*Bridge)(nil)
@@ -52,13 +50,8 @@ func New(ctx context.Context, upstreams []Upstream, opts ...Option) (*Bridge, er
 	if len(upstreams) == 0 {
 		return nil, errors.New("bridge: there is no upstream to serve")
 	}
-	sealer, err := task.NewSealer(cfg.taskKey)
-	if err != nil {
-		return nil, fmt.Errorf("bridge: %w", err)
-	}
 	b := &Bridge{
 		cfg:    cfg,
-		tasks:  sealer,
 		server: implementation(cfg),
 		stale:  make(chan struct{}, 1),
 	}

@@ -152,10 +152,13 @@ func running(name string, percent uint64, step string) []byte {
 
 // baked is the first operation, done.
 func baked(typ, flavour string) []byte {
-	cake := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), flavour)
+	return finished(typ, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), flavour))
+}
+
+func finished(typ string, response []byte) []byte {
 	op := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "operations/1")
 	op = protowire.AppendVarint(protowire.AppendTag(op, 3, protowire.VarintType), 1)
-	return protowire.AppendBytes(protowire.AppendTag(op, 5, protowire.BytesType), anyOf(typ, cake))
+	return protowire.AppendBytes(protowire.AppendTag(op, 5, protowire.BytesType), anyOf(typ, response))
 }
 
 // failed is an operation that failed.

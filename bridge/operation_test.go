@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -57,6 +59,7 @@ func TestOperationWaits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			checkOutput(t, b, tt.tool, res.StructuredContent)
 			last := res.Content[len(res.Content)-1].Text
 			switch {
 			case res.IsError != tt.isError:
@@ -70,6 +73,36 @@ func TestOperationWaits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// checkOutput checks structured content against the tool's output schema.
+func checkOutput(t *testing.T, b *bridge.Bridge, tool string, content json.RawMessage) {
+	t.Helper()
+	if content == nil {
+		return
+	}
+	for _, candidate := range b.Tools() {
+		if candidate.Name != tool {
+			continue
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(candidate.OutputSchema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		compiler := jsonschema.NewCompiler()
+		if err := compiler.AddResource("out", doc); err != nil {
+			t.Fatal(err)
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := compiler.MustCompile("out").Validate(value); err != nil {
+			t.Errorf("%v\n%s", err, content)
+		}
+		return
+	}
+	t.Errorf("there is no tool %s", tool)
 }
 
 // Progress comes from the metadata, in order and rising, and the response at

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/task"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -44,6 +45,7 @@ type config struct {
 	operationWait        time.Duration
 	taskTTL              time.Duration
 	taskKey              []byte
+	tasks                *task.Sealer
 	taskOwner            func(*protocol.Caller) string
 }
 
@@ -141,6 +143,8 @@ func newConfig(opts []Option) (*config, error) {
 	if c.taskOwner == nil {
 		errs = append(errs, errors.New("the owner of tasks is nil"))
 	}
-	errs = append(errs, c.metadata.Validate())
+	var err error
+	c.tasks, err = task.NewSealer(c.taskKey)
+	errs = append(errs, err, c.metadata.Validate())
 	return c, errors.Join(errs...)
 }

@@ -27,10 +27,10 @@ const (
 // on (basic/patterns/progress): of every step, and every ten seconds without
 // one that the call is still waited for. A nil progress tells nobody.
 //
-// The value always rises. For calls with steps it counts those, and rises by
-// fractions between them. For others it is the time in seconds, because the
-// end is not known, until there is a percentage above what was sent so far;
-// from then on it is that, and signs of life move it by a hair.
+// The value always rises. For calls with steps it counts those. For others it is
+// the time in seconds, because the end is not known, until there is a percentage
+// above what was sent so far; from then on it is that. Signs of life between
+// steps and percentages move it by a hair.
 type progress struct {
 	token  []byte
 	method string
@@ -92,11 +92,7 @@ func (p *progress) alive(ctx context.Context) (time.Duration, error) {
 		return rest, nil
 	}
 	value := p.value + hair
-	switch {
-	case p.steps:
-		next := math.Floor(p.value) + 1
-		value = p.value + (next-p.value)/2
-	case !p.percent:
+	if !p.steps && !p.percent {
 		value = float64(now.Sub(p.start) / time.Second)
 	}
 	return heartbeatInterval, p.send(ctx, value, now, "waiting for "+p.method)
@@ -133,6 +129,7 @@ func (p *progress) step(ctx context.Context, n int, text []byte) error {
 }
 
 func (p *progress) send(ctx context.Context, value float64, now time.Time, message string) error {
+	value = math.Round(value*1000) / 1000
 	if value <= p.value || p.percent && value > 100 {
 		return nil // it cannot rise any more
 	}

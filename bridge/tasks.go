@@ -90,7 +90,7 @@ func refuseTask(r *protocol.Request, t *tool) error {
 func (b *Bridge) startTask(ctx context.Context, r *protocol.Request, t *tool, run *backend.Run) (*protocol.Result, error) {
 	now := time.Now()
 	ref := task.Ref{Method: t.Method, Operation: run.Name(), Created: now, TTL: b.cfg.taskTTL}
-	id, err := b.tasks.Seal(ref, b.cfg.taskOwner(r.Caller))
+	id, err := b.cfg.tasks.Seal(ref, b.cfg.taskOwner(r.Caller))
 	if err != nil {
 		b.cfg.log.WarnContext(ctx, "an operation cannot be a task", "method", t.Method, "error", err)
 		return nil, nil //nolint:nilnil // no task, and no fault either
@@ -130,7 +130,7 @@ func (b *Bridge) task(ctx context.Context, r *protocol.Request) (*protocol.Resul
 	if !ok || !isString {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.taskId must be the id of a task")
 	}
-	ref, err := b.tasks.Open(id, b.cfg.taskOwner(r.Caller), time.Now())
+	ref, err := b.cfg.tasks.Open(id, b.cfg.taskOwner(r.Caller), time.Now())
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
 	}
