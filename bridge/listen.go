@@ -11,7 +11,7 @@ import (
 
 // listen answers subscriptions/listen: it acknowledges the part of the filter
 // that there is something to hear of, and then tells of every change of the
-// tools until the client cancels or the Bridge is closed
+// tools and of the tasks asked for until the client cancels or the Bridge is closed
 // (basic/patterns/subscriptions).
 func (b *Bridge) listen(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	filter, ok := jsontok.Lookup(r.Params, "notifications")
@@ -22,13 +22,14 @@ func (b *Bridge) listen(ctx context.Context, r *protocol.Request, n protocol.Not
 	if v, ok := jsontok.Lookup(filter, "toolsListChanged"); ok {
 		tools = string(v) == "true"
 	}
+	watch, err := b.watchTasks(r, filter)
+	if err != nil {
+		return nil, err
+	}
+	defer watch.stop()
 	changed, closed, leave := b.changes.join()
 	defer leave()
-	granted := json.RawMessage(`{"notifications":{}}`)
-	if tools {
-		granted = json.RawMessage(`{"notifications":{"toolsListChanged":true}}`)
-	}
-	if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationAcknowledged, Params: granted}); err != nil {
+	if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationAcknowledged, Params: granted(tools, watch)}); err != nil {
 		return nil, err
 	}
 	for {
@@ -40,12 +41,39 @@ func (b *Bridge) listen(ctx context.Context, r *protocol.Request, n protocol.Not
 			if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationToolsChanged}); err != nil {
 				return nil, err
 			}
+		case <-watch.due():
+			if err := watch.poll(ctx, n); err != nil {
+				return nil, err
+			}
 		case <-closed:
 			return &protocol.Result{}, nil
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// granted is the part of the filter that is acknowledged.
+func granted(tools bool, watch *taskWatch) json.RawMessage {
+	out := []byte(`{"notifications":{`)
+	if tools {
+		out = append(out, `"toolsListChanged":true`...)
+	}
+	for i, t := range watch.tasks {
+		switch {
+		case i > 0:
+			out = append(out, ',')
+		case tools:
+			out = append(out, `,"taskIds":[`...)
+		default:
+			out = append(out, `"taskIds":[`...)
+		}
+		out = jsontok.AppendString(out, t.id)
+	}
+	if len(watch.tasks) > 0 {
+		out = append(out, ']')
+	}
+	return append(out, '}', '}')
 }
 
 // broadcast tells any number of listeners that something has changed. Changes

@@ -130,13 +130,9 @@ func (b *Bridge) task(ctx context.Context, r *protocol.Request) (*protocol.Resul
 	if !ok || !isString {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.taskId must be the id of a task")
 	}
-	ref, err := b.cfg.tasks.Open(id, b.cfg.taskOwner(r.Caller), time.Now())
+	ref, t, err := b.openTask(r, id)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
-	}
-	t := b.catalog.Load().byMethod(protoreflect.FullName(ref.Method))
-	if t == nil || t.operations == nil {
-		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v: %s is not served any more", task.ErrUnknown, ref.Method)
 	}
 	if b.cfg.timeout > 0 {
 		var cancel context.CancelFunc
@@ -145,12 +141,29 @@ func (b *Bridge) task(ctx context.Context, r *protocol.Request) (*protocol.Resul
 	}
 	switch r.Method {
 	case protocol.MethodGetTask:
-		return b.getTask(ctx, r, t, id, ref)
+		s, err := b.readTask(ctx, r, t, id, ref)
+		if err != nil {
+			return nil, err
+		}
+		return &protocol.Result{Body: s.append(nil, time.Now())}, nil
 	case protocol.MethodCancelTask:
 		return b.cancelTask(ctx, r, t, ref)
 	default:
 		return updateTask(r)
 	}
+}
+
+// openTask reads the id of a task on behalf of a caller.
+func (b *Bridge) openTask(r *protocol.Request, id string) (task.Ref, *tool, error) {
+	ref, err := b.cfg.tasks.Open(id, b.cfg.taskOwner(r.Caller), time.Now())
+	if err != nil {
+		return ref, nil, err
+	}
+	t := b.catalog.Load().byMethod(protoreflect.FullName(ref.Method))
+	if t == nil || t.operations == nil {
+		return ref, nil, fmt.Errorf("%w: %s is not served any more", task.ErrUnknown, ref.Method)
+	}
+	return ref, t, nil
 }
 
 // updateTask answers tasks/update. Operations ask for no input, and responses
@@ -183,9 +196,9 @@ func (b *Bridge) cancelTask(ctx context.Context, r *protocol.Request, t *tool, r
 	return nil, b.taskFault(r, t, status, err)
 }
 
-// getTask answers tasks/get.
-func (b *Bridge) getTask(ctx context.Context, r *protocol.Request, t *tool, id string, ref task.Ref) (*protocol.Result, error) {
-	s := taskState{id: id, ref: ref, status: "working", progress: backend.Progress{Percent: -1}}
+// readTask asks for the state of a task.
+func (b *Bridge) readTask(ctx context.Context, r *protocol.Request, t *tool, id string, ref task.Ref) (*taskState, error) {
+	s := &taskState{id: id, ref: ref, status: "working", progress: backend.Progress{Percent: -1}}
 	run, err := t.operations.Find(ctx, ref.Operation, r)
 	switch status, _ := errors.AsType[*rpc.StatusError](err); {
 	case err == nil:
@@ -209,7 +222,7 @@ func (b *Bridge) getTask(ctx context.Context, r *protocol.Request, t *tool, id s
 			s.status, s.result = "completed", res
 		}
 	}
-	return &protocol.Result{Body: s.append(nil, time.Now())}, nil
+	return s, nil
 }
 
 // taskFault is the error for an operation that cannot be asked for or
@@ -263,7 +276,7 @@ func (s *taskState) append(dst []byte, now time.Time) json.RawMessage {
 	dst = append(dst, `,"ttlMs":`...)
 	dst = strconv.AppendInt(dst, s.ref.TTL.Milliseconds(), 10)
 	dst = append(dst, `,"pollIntervalMs":`...)
-	dst = strconv.AppendInt(dst, min(max(now.Sub(s.ref.Created)/10, minTaskPoll), maxTaskPoll).Milliseconds(), 10)
+	dst = strconv.AppendInt(dst, pollInterval(s.ref, now).Milliseconds(), 10)
 	switch {
 	case s.fault != nil:
 		dst = fmt.Appendf(dst, `,"error":{"code":%d,"message":`, s.fault.Code)
@@ -273,6 +286,11 @@ func (s *taskState) append(dst []byte, now time.Time) json.RawMessage {
 		dst = protocol.AppendResult(dst, s.result, protocol.Revision20260728)
 	}
 	return append(dst, '}')
+}
+
+// pollInterval is the time until the state of a task should be read again.
+func pollInterval(ref task.Ref, now time.Time) time.Duration {
+	return min(max(now.Sub(ref.Created)/10, minTaskPoll), maxTaskPoll)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -460,3 +460,67 @@ func TestTasksOnTheWire(t *testing.T) {
 		}
 	}
 }
+
+// A client that listens hears of the tasks that it names and has, of each
+// change once, until they end.
+func TestTaskNotifications(t *testing.T) {
+	t.Parallel()
+	backend := startBakery(t)
+	b := start(t, backend.Backend)
+	var first, second struct{ TaskID string }
+	for _, into := range []any{&first, &second} {
+		if err := json.Unmarshal([]byte(bakeTask(t, b)), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listen := `{"notifications":{"toolsListChanged":true,"taskIds":["` + first.TaskID + `","none","` + first.TaskID + `","` + second.TaskID + `"]}}`
+	heard := newRecorder()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.Handle(ctx, follower(protocol.MethodListen, listen), heard)
+		ended <- err
+	}()
+	all := heard.wait(t, 3)
+	if want := `{"notifications":{"toolsListChanged":true,"taskIds":["` + first.TaskID + `","` + second.TaskID + `"]}}`; string(all[0].Params) != want {
+		t.Errorf("acknowledged %s, want %s", all[0].Params, want)
+	}
+	backend.set("operations/1", baked("jobs.v1.Cake", "nut"))
+	heard.wait(t, 4)
+	backend.set("operations/2", running("operations/2", 50, "oven"))
+	heard.wait(t, 5)
+	backend.set("operations/2", failed("operations/2", code.Code_CANCELLED, "x"))
+	all = heard.wait(t, 6)
+	for i, want := range []struct{ id, status, text string }{
+		{first.TaskID, "working", `mix`}, {second.TaskID, "working", `mix`},
+		{first.TaskID, "completed", `"structuredContent":{"flavour":"nut"}`},
+		{second.TaskID, "working", `oven`}, {second.TaskID, "cancelled", ``},
+	} {
+		var got struct{ TaskID, Status string }
+		n := all[i+1]
+		if err := json.Unmarshal(n.Params, &got); err != nil {
+			t.Fatal(err)
+		}
+		if n.Method != protocol.NotificationTask || got.TaskID != want.id || got.Status != want.status || !strings.Contains(string(n.Params), want.text) {
+			t.Errorf("notification %d is %s %s, want %+v", i, n.Method, n.Params, want)
+		}
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("listen ended with %v", err)
+	}
+
+	for _, tt := range []struct {
+		r    *protocol.Request
+		code int
+	}{
+		{request(protocol.MethodListen, listen), protocol.CodeMissingClientCapability},
+		{follower(protocol.MethodListen, `{"notifications":{"taskIds":[1]}}`), protocol.CodeInvalidParams},
+		{follower(protocol.MethodListen, `{"notifications":{"taskIds":{}}}`), protocol.CodeInvalidParams},
+	} {
+		_, err := b.Handle(t.Context(), tt.r, protocol.Discard)
+		if fault, ok := errors.AsType[*protocol.Error](err); !ok || fault.Code != tt.code {
+			t.Errorf("%s: %v, want code %d", tt.r.Params, err, tt.code)
+		}
+	}
+}

@@ -28,6 +28,7 @@ const (
 	NotificationMessage      = "notifications/message"
 	NotificationAcknowledged = "notifications/subscriptions/acknowledged"
 	NotificationToolsChanged = "notifications/tools/list_changed"
+	NotificationTask         = "notifications/tasks"
 )
 
 // ExtensionTasks is the identifier of the tasks extension, a member of the
