@@ -3,7 +3,6 @@ package bridge_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"sync"
 	"testing"
 
@@ -19,37 +18,8 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/internal/dynbackend"
 )
 
-// An API whose methods start long-running operations.
-var longrunningFiles = map[string]string{
-	"google/rpc/status.proto": `
-syntax = "proto3";
-package google.rpc;
-import "google/protobuf/any.proto";
-message Status { int32 code = 1; string message = 2; repeated google.protobuf.Any details = 3; }
-`,
-	"google/longrunning/operations.proto": `
-syntax = "proto3";
-package google.longrunning;
-import "google/protobuf/any.proto";
-import "google/protobuf/descriptor.proto";
-import "google/protobuf/empty.proto";
-import "google/rpc/status.proto";
-service Operations {
-  rpc GetOperation(GetOperationRequest) returns (Operation);
-  rpc CancelOperation(CancelOperationRequest) returns (google.protobuf.Empty);
-}
-message Operation {
-  string name = 1;
-  google.protobuf.Any metadata = 2;
-  bool done = 3;
-  oneof result { google.rpc.Status error = 4; google.protobuf.Any response = 5; }
-}
-message GetOperationRequest { string name = 1; }
-message CancelOperationRequest { string name = 1; }
-message OperationInfo { string response_type = 1; string metadata_type = 2; }
-extend google.protobuf.MethodOptions { OperationInfo operation_info = 1049; }
-`,
-	"jobs.proto": `
+// jobsProto is an API whose methods start long-running operations.
+const jobsProto = `
 syntax = "proto3";
 package jobs.v1;
 import "google/longrunning/operations.proto";
@@ -65,8 +35,7 @@ service Jobs {
 message Order { string flavour = 1; }
 message Cake { string flavour = 1; int64 slices = 2; string name = 3; }
 message Baking { int32 progress_percent = 1; string step = 2; }
-`,
-}
+`
 
 // bakery is a backend whose operations do what the test tells them.
 type bakery struct {
@@ -128,7 +97,9 @@ func startBakery(t *testing.T, without ...string) *bakery {
 	for _, name := range without {
 		delete(methods, name)
 	}
-	b.Backend = dynbackend.Start(t, maps.Clone(longrunningFiles), methods)
+	files := dynbackend.LongRunning()
+	files["jobs.proto"] = jobsProto
+	b.Backend = dynbackend.Start(t, files, methods)
 	return b
 }
 
