@@ -22,6 +22,7 @@ type upstreamFlags struct {
 	returned      []string
 	tls           bridge.TLSFiles
 	authority     string
+	operations    operationFlags
 	timeout       time.Duration
 	refresh       time.Duration
 	maxMessage    int
@@ -65,6 +66,7 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	f.StringArrayVar(&u.protos, "proto", nil, "compile this .proto `file` or directory of them; may be repeated")
 	f.StringArrayVar(&u.protoPaths, "proto-path", nil, "look for imports of --proto in this `directory`; may be repeated")
 	annotate(cmd, groupDescriptor, "descriptors", "proto", "proto-path")
+	u.operations.add(cmd)
 	a.addLogLevel(cmd)
 	return u
 }
@@ -93,6 +95,7 @@ func (f *upstreamFlags) check(u bridge.URL) error {
 	if f.refresh < 0 {
 		problem("--refresh %v is negative", f.refresh)
 	}
+	problems = append(problems, f.operations.check()...)
 	if f.maxMessage < 0 {
 		problem("--max-message-bytes %d is negative", f.maxMessage)
 	}

@@ -98,12 +98,12 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"serve", "--path", "/{x}", "grpc://h:1"}, []string{`--path "/{x}" is no path`}},
 		{
 			[]string{
-				"tools", "--descriptors", "a", "--proto", "b", "--ca", "ca.pem", "--timeout", "-1s", "--refresh", "-2s",
+				"tools", "--descriptors", "a", "--proto", "b", "--ca", "ca.pem", "--timeout", "-1s", "--refresh", "-2s", "--operation-wait", "-3s", "--task-ttl", "0s",
 				"--max-message-bytes", "-3", "--header", "hunter2", "grpc://h:1",
 			},
 			[]string{
 				"--descriptors and --proto exclude each other", "write grpcs://h:1", "--timeout -1s is negative",
-				"--refresh -2s is negative", "--max-message-bytes -3 is negative", "--header number 1 is not of the form 'name: value'",
+				"--refresh -2s is negative", "--operation-wait -3s is negative", "--task-ttl 0s is less than a millisecond", "--max-message-bytes -3 is negative", "--header number 1 is not of the form 'name: value'",
 			},
 		},
 		{[]string{"tools", "--proto-path", "a", "unix:/x"}, []string{"--proto-path is for the imports of --proto, which is missing"}},

@@ -68,11 +68,15 @@ func (u *upstream) trim() {
 func (f *upstreamFlags) bridge(ctx context.Context, caller bridge.Caller, log *slog.Logger) (*bridge.Bridge, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	operations, err := f.operations.options()
+	if err != nil {
+		return nil, err
+	}
 	b, err := bridge.New(ctx, []bridge.Upstream{{
 		Caller:      caller,
 		Descriptors: f.source(),
 		Services:    f.services,
-	}}, f.options(log)...)
+	}}, append(f.options(log), operations...)...)
 	if err != nil {
 		return nil, err
 	}
