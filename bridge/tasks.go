@@ -78,7 +78,7 @@ func refuseTask(r *protocol.Request, t *tool) error {
 	if r.Meta.Revision != protocol.Revision20251125 || t.operations != nil || !canFollow(r) {
 		return nil
 	}
-	if _, ok := jsontok.Lookup(r.Params, "task"); !ok {
+	if raw, ok := jsontok.Lookup(r.Params, "task"); !ok || jsontok.KindOf(raw) != jsontok.KindObject {
 		return nil
 	}
 	return protocol.Errorf(protocol.CodeMethodNotFound, "the tool %q cannot be called as a task; call it without params.task", t.Name)

@@ -69,8 +69,8 @@ func (s *Session) wantsTask(method string, params json.RawMessage) bool {
 	if s.tasks == nil || method != protocol.MethodCallTool {
 		return false
 	}
-	_, ok := jsontok.Lookup(params, "task")
-	return ok
+	raw, ok := jsontok.Lookup(params, "task")
+	return ok && jsontok.KindOf(raw) == jsontok.KindObject
 }
 
 // handle asks the server, as a client that can follow tasks.

@@ -168,6 +168,9 @@ func TestTaskResultEnds(t *testing.T) {
 	if body := session.Call(ctx, m, caller, protocol.Discard).Body; !strings.Contains(string(body), `"code":-32603`) {
 		t.Errorf("got %s", body)
 	}
+	if got, _ := ask(t.Context(), t, session, "tools/call", `{"name":"echo","arguments":{},"task":null}`); got["content"] == nil {
+		t.Errorf("no task: %v", got)
+	}
 	if _, fault := ask(t.Context(), t, session, "tools/call", `{"name":"input","task":{}}`); fault["code"] != -32603.0 {
 		t.Errorf("input required: %v", fault)
 	}
