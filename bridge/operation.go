@@ -87,17 +87,15 @@ func (b *Bridge) runOperation(ctx context.Context, r *protocol.Request, told *pr
 		}
 		return told.report(wait, text, p.Percent)
 	})
-	switch status, _ := errors.AsType[*rpc.StatusError](err); {
+	switch {
 	case err == nil:
 		return run.Result()
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return nil, context.Cause(ctx) // the client has cancelled; the operation goes on
 	case wait.Err() != nil:
 		return run.Unfinished(b.stillRunning(run))
-	case status != nil:
-		return run.Unfinished(b.unreadable(run, status))
 	default:
-		return nil, err
+		return run.Unfinished(b.unreadable(ctx, run, err))
 	}
 }
 
@@ -111,12 +109,18 @@ func (b *Bridge) stillRunning(run *backend.Run) string {
 }
 
 // unreadable says that an operation was started whose state cannot be read.
-func (b *Bridge) unreadable(run *backend.Run, status *rpc.StatusError) string {
+func (b *Bridge) unreadable(ctx context.Context, run *backend.Run, err error) string {
 	text := fmt.Sprintf("The operation has been started. Do not start it again. Its name is %q. Its state could not be read", run.Name())
-	if status.Code() == code.Code_UNIMPLEMENTED {
+	status, ok := errors.AsType[*rpc.StatusError](err)
+	switch {
+	case !ok:
+		b.cfg.log.WarnContext(ctx, "the state of an operation cannot be read", "error", err)
+		text += "."
+	case status.Code() == code.Code_UNIMPLEMENTED:
 		return text + ": the service does not offer " + string(operation.ServiceName) + "."
+	default:
+		text += " (" + status.Code().String() + ")."
 	}
-	text += " (" + status.Code().String() + ")."
 	if hint := b.getOperationHint(run.Name()); hint != "" {
 		text += " " + hint
 	}

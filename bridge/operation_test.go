@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/bridge/grpcgo"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -216,6 +218,37 @@ func TestOperationSchema(t *testing.T) {
 		}
 		if names := want[tool.Name]; names != nil && len(schema.Properties) != len(names) {
 			t.Errorf("%s: %s, want properties %q", tool.Name, tool.OutputSchema, names)
+		}
+	}
+}
+
+// Whatever goes wrong after an operation has been started, the client learns
+// that it has been.
+func TestOperationMalformed(t *testing.T) {
+	t.Parallel()
+	backend := startBakery(t)
+	caller, err := grpcgo.Dial("grpc://" + backend.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = caller.Close() })
+	b, err := bridge.New(t.Context(), []bridge.Upstream{{
+		Descriptors: bridge.Reflection(caller),
+		Caller: rpc.CallerFunc(func(ctx context.Context, c *rpc.Call, receive func([]byte) error) (*rpc.Trailer, error) {
+			if strings.HasSuffix(c.Procedure, "/GetOperation") {
+				return &rpc.Trailer{}, receive([]byte{0xff})
+			}
+			return caller.Call(ctx, c, receive)
+		}),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	for _, r := range []*protocol.Request{request(protocol.MethodCallTool, bake), follower(protocol.MethodCallTool, bake)} {
+		res, err := b.Handle(t.Context(), r, protocol.Discard)
+		if err != nil || !strings.Contains(string(res.Body), `Its state could not be read. To see`) {
+			t.Errorf("%+v %v", res, err)
 		}
 	}
 }

@@ -99,14 +99,11 @@ func (b *Bridge) startTask(ctx context.Context, r *protocol.Request, t *tool, ru
 		return nil, nil //nolint:nilnil // there is nothing to ask for
 	}
 	if err := run.Refresh(ctx); err != nil {
-		status, ok := errors.AsType[*rpc.StatusError](err)
 		switch {
 		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 			return nil, context.Cause(ctx)
-		case !ok:
-			return nil, err
 		case !operation.Passing(err):
-			return run.Unfinished(b.unreadable(run, status))
+			return run.Unfinished(b.unreadable(ctx, run, err))
 		}
 		// The service is there and will say more later.
 	}

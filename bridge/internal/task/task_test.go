@@ -109,3 +109,22 @@ func TestLimits(t *testing.T) {
 }
 
 func second(_ task.Ref, err error) error { return err }
+
+func BenchmarkSealAndOpen(b *testing.B) {
+	s, err := task.NewSealer(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := time.Now()
+	ref := task.Ref{Method: "jobs.v1.Jobs.Bake", Operation: "projects/p/operations/1234567890", Created: now, TTL: time.Hour}
+	b.ReportAllocs()
+	for b.Loop() {
+		id, err := s.Seal(ref, "me")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Open(id, "me", now); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
