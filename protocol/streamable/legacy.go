@@ -290,11 +290,13 @@ func (h *Handler) pump(w http.ResponseWriter, r *http.Request, ls *legacy.Sessio
 			}
 			from = e.n
 		}
+		untake := st.take(from)
 		// Even an empty buffer is flushed: it sends the head.
 		if err := eventstream.WriteFlush(w, rc, buf); err != nil {
+			untake()
 			return
 		}
-		st.markSent(from)
+		st.forget()
 		buf = buf[:0]
 		if over {
 			return

@@ -23,7 +23,7 @@ type stream struct {
 	events   []event
 	size     int
 	next     int  // number of the next event
-	sent     int  // all events below it have been written to some connection
+	sent     int  // all events below it have been given to some connection
 	finished bool // no more events will come
 	reader   int  // which connection reads; a new one takes over from the last
 	wake     chan struct{}
@@ -132,12 +132,29 @@ func (s *stream) after(n, reader int) (events []event, over bool, wake <-chan st
 	return events, s.finished && len(events) == 0, s.wake
 }
 
-// markSent records that everything up to event n has been written, and
-// forgets what nobody will ask for again: all but the last events.
-func (s *stream) markSent(n int) {
+// take records that everything up to event n is about to be written. That
+// comes before the writing, because the client may act on an event before the
+// writer knows that it has been written. Untake takes it back where the writing
+// fails.
+func (s *stream) take(n int) (untake func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sent = max(s.sent, n+1)
+	before, taken := s.sent, max(s.sent, n+1)
+	s.sent = taken
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.sent == taken { // nobody has gone on from there
+			s.sent = before
+		}
+	}
+}
+
+// forget drops what nobody will ask for again: of the events that have been
+// sent, all but the last ones.
+func (s *stream) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	const replayable = 64
 	if drop := len(s.events) - replayable; drop > 0 && s.events[drop-1].n < s.sent {
 		for _, e := range s.events[:drop] {

@@ -46,7 +46,8 @@ func TestStreamKeepsTheLastEventsThatAreSent(t *testing.T) {
 	for i := range 100 {
 		s.append([]byte{byte(i)})
 	}
-	s.markSent(100)
+	s.take(100)
+	s.forget()
 	got, _ := numbers(s, 0, reader)
 	if len(got) != 64 || got[0] != 37 || s.bytes() != 64 {
 		t.Errorf("%d events from %d on, %d bytes; want the last 64", len(got), got[0], s.bytes())
@@ -54,7 +55,8 @@ func TestStreamKeepsTheLastEventsThatAreSent(t *testing.T) {
 	for i := range 100 {
 		s.append([]byte{byte(i)})
 	}
-	s.markSent(110)
+	s.take(110)
+	s.forget()
 	if got, _ := numbers(s, 110, reader); len(got) != 90 {
 		t.Errorf("%d events are left to send, want 90", len(got))
 	}
@@ -90,7 +92,8 @@ func TestStreamCoalescesWhatWaits(t *testing.T) {
 	if got, _ := numbers(s, 0, reader); len(got) != 2 {
 		t.Errorf("%d events, want 2", len(got))
 	}
-	s.markSent(1)
+	s.take(1)
+	s.forget()
 	s.appendOnce([]byte("a"))
 	s.appendOnce([]byte("b"))
 	if got, _ := numbers(s, 0, reader); len(got) != 3 {
@@ -112,7 +115,8 @@ func TestSessionKeepsFewStreams(t *testing.T) {
 		streams = append(streams, st)
 		if len(streams)%2 == 0 {
 			st.finish([]byte("over"))
-			st.markSent(1)
+			st.take(1)
+			st.forget()
 		}
 		s.keep(st)
 		s.keep(st) // once more: it is still one
@@ -202,4 +206,32 @@ func FuzzSentinelRoundTrip(f *testing.F) {
 			t.Errorf("%q comes back as %q, %t", name, got, ok)
 		}
 	})
+}
+
+// An event that a writer has in hand does not keep out the next one like it,
+// and one that could not be written is there for the next connection.
+func TestTake(t *testing.T) {
+	t.Parallel()
+	s := newStream("0")
+	change := []byte("changed")
+	s.appendOnce(change)
+	s.appendOnce(change)
+	if s.next != 2 {
+		t.Errorf("%d events, want 1", s.next-1)
+	}
+	untake := s.take(1)
+	s.appendOnce(change)
+	if s.next != 3 || s.unsent() != 1 {
+		t.Errorf("%d events, want 2; unsent after %d, want 1", s.next-1, s.unsent())
+	}
+	untake()
+	if s.unsent() != 0 {
+		t.Errorf("unsent after %d, want 0", s.unsent())
+	}
+	untake = s.take(1)
+	s.take(2)
+	untake()
+	if s.unsent() != 2 {
+		t.Errorf("unsent after %d, want 2: another connection has gone on", s.unsent())
+	}
 }
