@@ -105,8 +105,13 @@ var rooms = []room{
 		why:       "what a value becomes is a matter of its descriptor",
 	},
 	{
+		packages:  []string{"bridge/internal/fieldpath"},
+		elsewhere: slices.Concat(protobuf, validate),
+		why:       "how a field is called is a matter of its descriptor",
+	},
+	{
 		packages:  []string{"bridge/internal/status", "bridge/internal/metadata"},
-		may:       []string{"protocol", "internal/jsontok", "bridge/internal/rpc/...", "bridge/internal/transcode", "gen/mcp/..."},
+		may:       []string{"protocol", "internal/jsontok", "bridge/internal/rpc/...", "bridge/internal/fieldpath", "bridge/internal/transcode", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),
 		why:       "a translation knows both sides and nobody who uses it",
 	},

@@ -2,6 +2,8 @@ package status
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -12,6 +14,8 @@ import (
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/fieldpath"
 )
 
 // maxItems is how many violations, links and the like of one detail are shown.
@@ -153,7 +157,7 @@ func detail(b *builder, m proto.Message, request protoreflect.MessageDescriptor)
 	case *errdetails.BadRequest:
 		items(b, "Problems with fields:", d.GetFieldViolations(), func(v *errdetails.BadRequest_FieldViolation) string {
 			what := first(v.GetLocalizedMessage().GetMessage(), v.GetDescription())
-			return labelled(jsonPath(v.GetField(), request), tagged(what, v.GetReason()))
+			return labelled(fieldpath.FromText(v.GetField(), request), tagged(what, v.GetReason()))
 		})
 	case *validate.Violations:
 		items(b, "Problems with fields:", d.GetViolations(), func(v *validate.Violation) string {
@@ -161,7 +165,7 @@ func detail(b *builder, m proto.Message, request protoreflect.MessageDescriptor)
 			if v.GetForKey() {
 				what = "the key: " + what
 			}
-			return labelled(fieldPath(v.GetField(), request), tagged(what, v.GetRuleId()))
+			return labelled(fieldpath.FromProto(v.GetField(), request), tagged(what, v.GetRuleId()))
 		})
 	case *errdetails.PreconditionFailure:
 		items(b, "What does not hold:", d.GetViolations(), func(v *errdetails.PreconditionFailure_Violation) string {
@@ -182,7 +186,7 @@ func detail(b *builder, m proto.Message, request protoreflect.MessageDescriptor)
 		b.line(s)
 	case *errdetails.ErrorInfo:
 		b.line("Reason: " + tagged(d.GetReason(), d.GetDomain()))
-		for i, key := range sortedKeys(d.GetMetadata()) {
+		for i, key := range slices.Sorted(maps.Keys(d.GetMetadata())) {
 			if i == maxItems {
 				b.item("...")
 				break

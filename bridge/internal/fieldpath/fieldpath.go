@@ -1,24 +1,32 @@
-package status
+// Package fieldpath turns the paths by which protobuf names the fields of a
+// message into those by which its JSON form names them, such as
+// book.authors[2].name or labels["env"].
+//
+// It is the one place for that: a backend's own violations, in the details of
+// a status, and those that the bridge finds before a call read alike.
+package fieldpath
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+const (
+	// maxPath bounds the paths that are converted, in bytes or elements.
+	maxPath = 1000
+	// maxKey bounds how much of a map key is shown, in bytes.
+	maxKey = 80
+)
 
-// maxPath bounds the paths that are converted, in bytes or elements.
-const maxPath = 1000
-
-// jsonPath returns a path that is written with proto names, such as
+// FromText returns a path that is written with proto names, such as
 // book.author_names[2] or labels["a.b"].display_name, with the names that JSON
-// has. From the first name on that md does not know, it stays as it is.
-func jsonPath(path string, md protoreflect.MessageDescriptor) string {
+// has. From the first name on that md does not know, it stays as it is. A nil
+// md knows no names.
+func FromText(path string, md protoreflect.MessageDescriptor) string {
 	if md == nil || len(path) > maxPath {
 		return path
 	}
@@ -96,9 +104,10 @@ func bracketEnd(path string) int {
 	return len(path)
 }
 
-// fieldPath returns the path of a protovalidate violation with the names that
-// JSON has. Names that md does not know stay as they are.
-func fieldPath(path *validate.FieldPath, md protoreflect.MessageDescriptor) string {
+// FromProto returns the path of a protovalidate violation with the names that
+// JSON has. Names that md does not know stay as they are, and so do all where
+// md is nil. Long map keys are shortened.
+func FromProto(path *validate.FieldPath, md protoreflect.MessageDescriptor) string {
 	var out strings.Builder
 	for i, e := range path.GetElements() {
 		if i == maxPath {
@@ -132,8 +141,20 @@ func fieldPath(path *validate.FieldPath, md protoreflect.MessageDescriptor) stri
 		case validate.FieldPathElement_UintKey_case:
 			out.WriteString("[" + strconv.Quote(strconv.FormatUint(e.GetUintKey(), 10)) + "]")
 		case validate.FieldPathElement_StringKey_case:
-			out.WriteString("[" + strconv.Quote(e.GetStringKey()) + "]")
+			out.WriteString("[" + strconv.Quote(clip(e.GetStringKey(), maxKey)) + "]")
 		}
 	}
 	return out.String()
+}
+
+// clip cuts s to at most n bytes, at the beginning of a character, and marks
+// the cut.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
 }
