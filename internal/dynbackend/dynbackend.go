@@ -47,8 +47,9 @@ type api struct {
 	streams  map[string]Stream
 }
 
-// Start serves files, by name, with the given methods, by their short names. A
-// method without a function answers UNIMPLEMENTED. The test's end stops it.
+// Start serves files, by name, which may import what is linked in, with the
+// given methods, by their short names. A method without a function answers
+// UNIMPLEMENTED. The test's end stops it.
 func Start(tb testing.TB, files map[string]string, methods map[string]Method, opts ...grpc.ServerOption) *Backend {
 	tb.Helper()
 	return StartAt(tb, "127.0.0.1:0", files, methods, opts...)
@@ -116,8 +117,9 @@ func compile(sources map[string]string) (api, error) {
 	}
 	slices.Sort(names)
 	compiler := protocompile.Compiler{
-		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
-			Accessor: protocompile.SourceAccessorFromMap(sources),
+		Resolver: protocompile.WithStandardImports(protocompile.CompositeResolver{
+			&protocompile.SourceResolver{Accessor: protocompile.SourceAccessorFromMap(sources)},
+			protocompile.ResolverFunc(linked),
 		}),
 	}
 	compiled, err := compiler.Compile(context.Background(), names...)
@@ -131,6 +133,12 @@ func compile(sources map[string]string) (api, error) {
 		}
 	}
 	return a, nil
+}
+
+// linked finds what sources import and is linked in.
+func linked(path string) (protocompile.SearchResult, error) {
+	fd, err := protoregistry.GlobalFiles.FindFileByPath(path)
+	return protocompile.SearchResult{Desc: fd}, err
 }
 
 // add registers a file after those of its imports that are not linked in.
