@@ -110,6 +110,12 @@ var rooms = []room{
 		why:       "how a field is called is a matter of its descriptor",
 	},
 	{
+		packages:  []string{"bridge/internal/validate"},
+		may:       []string{"bridge/internal/fieldpath", "bridge/internal/transcode"},
+		elsewhere: slices.Concat(protobuf, validate, []string{"cel.dev/cel-go/..."}),
+		why:       "whether a value follows its rules is a matter of its descriptor, and only this room knows CEL",
+	},
+	{
 		packages:  []string{"bridge/internal/status", "bridge/internal/metadata"},
 		may:       []string{"protocol", "internal/jsontok", "bridge/internal/rpc/...", "bridge/internal/fieldpath", "bridge/internal/transcode", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -66,7 +65,7 @@ func TestFromProto(t *testing.T) {
 	t.Parallel()
 	file := (&descriptorpb.FileDescriptorProto{}).ProtoReflect().Descriptor()
 	element := func(number int32, name string) *validate.FieldPathElement {
-		return &validate.FieldPathElement{FieldNumber: proto.Int32(number), FieldName: new(name)}
+		return &validate.FieldPathElement{FieldNumber: new(number), FieldName: new(name)}
 	}
 	keyed := func(e *validate.FieldPathElement, set func(*validate.FieldPathElement)) *validate.FieldPathElement {
 		set(e)

@@ -1,0 +1,179 @@
+package validate
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"buf.build/go/protovalidate"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/fieldpath"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+)
+
+// Checker checks the messages of one type. It is used concurrently. A nil
+// Checker finds nothing.
+type Checker struct {
+	validator *Validator
+	typ       protoreflect.MessageType
+	wrapped   bool // the JSON of the type stands in the member "value"
+	plan      func() *plan
+}
+
+// Check returns what is wrong with a message, given in wire form: nil, or an
+// [*transcode.ArgumentError] with at most [transcode.MaxViolations] of the
+// violations, in the order of field numbers. The first Check of a type
+// compiles its rules, which takes milliseconds; others wait for it.
+//
+// It returns nil as well for what cannot be checked, see the package comment.
+func (c *Checker) Check(wire []byte) error {
+	if c == nil {
+		return nil
+	}
+	p := c.plan()
+	if p == nil {
+		return nil
+	}
+	name := c.typ.Descriptor().FullName()
+	var found error
+	err := guard(func() error {
+		m := c.typ.New()
+		opts := proto.UnmarshalOptions{AllowPartial: true, Resolver: c.validator.types}
+		if err := opts.Unmarshal(wire, m.Interface()); err != nil {
+			return err
+		}
+		all := true
+		// An element or an entry takes at least a byte, so that small messages
+		// need not be measured.
+		if len(p.costs) > 0 || len(wire) > maxCollected {
+			var x extent
+			x.add(m)
+			if p.tooLong(&x) {
+				c.validator.warn("a call was not checked: the rules of %s may take too long on a message of its size", name)
+				return nil
+			}
+			all = x.total <= maxCollected
+		}
+		found = p.validate(m.Interface(), all)
+		if e, ok := errors.AsType[*protovalidate.ValidationError](found); ok && len(e.Violations) > 0 {
+			found = c.argumentError(e, all)
+			return nil
+		}
+		err := found
+		found = nil
+		return err
+	})
+	if err != nil {
+		c.validator.warn("a call was not checked: the rules of %s failed: %v", name, err)
+		return nil
+	}
+	return found
+}
+
+func (c *Checker) argumentError(e *protovalidate.ValidationError, all bool) error {
+	// Maps have no order.
+	slices.SortStableFunc(e.Violations, func(a, b *protovalidate.Violation) int {
+		return slices.CompareFunc(a.Proto.GetField().GetElements(), b.Proto.GetField().GetElements(), compareElements)
+	})
+	out := &transcode.ArgumentError{Truncated: !all || len(e.Violations) > transcode.MaxViolations}
+	for _, v := range e.Violations[:min(len(e.Violations), transcode.MaxViolations)] {
+		out.Violations = append(out.Violations, c.violation(v))
+	}
+	return out
+}
+
+func compareElements(a, b *validate.FieldPathElement) int {
+	return cmp.Or(
+		cmp.Compare(a.GetFieldNumber(), b.GetFieldNumber()),
+		cmp.Compare(a.GetIndex(), b.GetIndex()),
+		cmp.Compare(a.GetIntKey(), b.GetIntKey()),
+		cmp.Compare(a.GetUintKey(), b.GetUintKey()),
+		cmp.Compare(a.GetStringKey(), b.GetStringKey()),
+		compareBools(a.GetBoolKey(), b.GetBoolKey()),
+	)
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func (c *Checker) violation(v *protovalidate.Violation) transcode.Violation {
+	out := transcode.Violation{Problem: oneLine(v.Proto.GetMessage(), maxMessage)}
+	if c.wrapped {
+		// What the message has in it is not what its JSON has.
+		out.Path = "value"
+	} else {
+		out.Path = fieldpath.FromProto(v.Proto.GetField(), c.typ.Descriptor())
+	}
+	if out.Problem == "" {
+		out.Problem = "the value is not allowed"
+		if id := oneLine(v.Proto.GetRuleId(), maxMessage); id != "" {
+			out.Problem += " (" + id + ")"
+		}
+	}
+	if v.Proto.GetForKey() {
+		out.Problem = "the key: " + out.Problem
+	} else if v.Proto.GetRuleId() != "required" {
+		out.Seen = seen(v.FieldDescriptor, v.FieldValue)
+	}
+	return out
+}
+
+// seen returns a value as JSON shows it, shortened, or "" if it is no number,
+// string, bool or enum.
+func seen(fd protoreflect.FieldDescriptor, val protoreflect.Value) string {
+	if !val.IsValid() {
+		return ""
+	}
+	switch v := val.Interface().(type) {
+	case string:
+		return strconv.Quote(clip(v, maxSeen))
+	case bool:
+		return strconv.FormatBool(v)
+	case int32:
+		return strconv.FormatInt(int64(v), 10)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case uint32:
+		return strconv.FormatUint(uint64(v), 10)
+	case uint64:
+		return strconv.FormatUint(v, 10)
+	case float32:
+		return strconv.FormatFloat(float64(v), 'g', -1, 32)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case protoreflect.EnumNumber:
+		if fd != nil && fd.Enum() != nil {
+			if name := fd.Enum().Values().ByNumber(v); name != nil {
+				return string(name.Name())
+			}
+		}
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return ""
+}
+
+// clip cuts s to at most n bytes, at the beginning of a character, and marks
+// the cut.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimSpace(s[:n]) + "..."
+}
