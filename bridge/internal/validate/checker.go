@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,47 +34,65 @@ type Checker struct {
 //
 // It returns nil as well for what cannot be checked, see the package comment.
 func (c *Checker) Check(wire []byte) error {
-	if c == nil {
+	if c == nil || c.plan() == nil {
 		return nil
 	}
+	m := c.typ.New()
+	err := guard(func() error {
+		return proto.UnmarshalOptions{AllowPartial: true, Resolver: c.validator.types}.Unmarshal(wire, m.Interface())
+	})
+	if err != nil {
+		c.failed(err)
+		return nil
+	}
+	return c.check(m, len(wire))
+}
+
+// CheckMessage is Check for who has the message already; reading it again
+// takes several times as long as checking it. The message must be of the
+// Checker's type; it is not kept or changed.
+func (c *Checker) CheckMessage(m protoreflect.Message) error {
+	if c == nil || c.plan() == nil {
+		return nil
+	}
+	if m == nil || m.Descriptor() != c.typ.Descriptor() {
+		c.failed(errors.New("the message is of another type"))
+		return nil
+	}
+	return c.check(m, math.MaxInt)
+}
+
+// check checks a message that has at most the given number of elements in its
+// lists and maps.
+func (c *Checker) check(m protoreflect.Message, elements int) error {
 	p := c.plan()
-	if p == nil {
-		return nil
-	}
-	name := c.typ.Descriptor().FullName()
+	all := true
 	var found error
 	err := guard(func() error {
-		m := c.typ.New()
-		opts := proto.UnmarshalOptions{AllowPartial: true, Resolver: c.validator.types}
-		if err := opts.Unmarshal(wire, m.Interface()); err != nil {
-			return err
-		}
-		all := true
-		// An element or an entry takes at least a byte, so that small messages
-		// need not be measured.
-		if len(p.costs) > 0 || len(wire) > maxCollected {
+		if len(p.costs) > 0 || elements > maxCollected {
 			var x extent
 			x.add(m)
 			if p.tooLong(&x) {
-				c.validator.warn("a call was not checked: the rules of %s may take too long on a message of its size", name)
+				c.validator.warn("a call was not checked: the rules of %s may take too long on a message of its size", c.typ.Descriptor().FullName())
 				return nil
 			}
 			all = x.total <= maxCollected
 		}
 		found = p.validate(m.Interface(), all)
-		if e, ok := errors.AsType[*protovalidate.ValidationError](found); ok && len(e.Violations) > 0 {
-			found = c.argumentError(e, all)
-			return nil
-		}
-		err := found
-		found = nil
-		return err
+		return nil
 	})
-	if err != nil {
-		c.validator.warn("a call was not checked: the rules of %s failed: %v", name, err)
+	if err = cmp.Or(err, found); err == nil {
 		return nil
 	}
-	return found
+	if e, ok := errors.AsType[*protovalidate.ValidationError](err); ok && len(e.Violations) > 0 {
+		return c.argumentError(e, all)
+	}
+	c.failed(err)
+	return nil
+}
+
+func (c *Checker) failed(err error) {
+	c.validator.warn("a call was not checked: the rules of %s failed: %v", c.typ.Descriptor().FullName(), err)
 }
 
 func (c *Checker) argumentError(e *protovalidate.ValidationError, all bool) error {

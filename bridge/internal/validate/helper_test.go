@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -176,8 +177,16 @@ func check(tb testing.TB, v *validate.Validator, a api, name protoreflect.Name, 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := v.For(md).Check(wire); err != nil {
-		return err.Error()
+	m := dynamicpb.NewMessage(md)
+	if err := (proto.UnmarshalOptions{Resolver: a.types}).Unmarshal(wire, m); err != nil {
+		tb.Fatal(err)
+	}
+	first, second := v.For(md).Check(wire), v.For(md).CheckMessage(m)
+	if fmt.Sprint(first) != fmt.Sprint(second) {
+		tb.Errorf("Check and CheckMessage differ:\n%v\n%v", first, second)
+	}
+	if first != nil {
+		return first.Error()
 	}
 	return ""
 }

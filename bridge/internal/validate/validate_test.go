@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/validate"
@@ -330,6 +331,15 @@ func TestNoMessage(t *testing.T) {
 		}
 	}
 	if got := w.texts(); len(got) != 2 {
+		t.Errorf("warnings %q", got)
+	}
+	if err := v.For(a.message(t, "Book")).CheckMessage(dynamicpb.NewMessage(a.message(t, "Cel"))); err != nil {
+		t.Error(err)
+	}
+	if err := v.For(a.message(t, "Book")).CheckMessage(nil); err != nil {
+		t.Error(err)
+	}
+	if got := w.texts(); len(got) != 3 {
 		t.Errorf("warnings %q", got)
 	}
 	if v.For(nil) != nil {
