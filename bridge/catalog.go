@@ -19,6 +19,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/validate"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/parallel"
 )
@@ -66,6 +67,12 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		env := &backend.Env{
 			Caller: upstreams[i].Caller, Types: set.Types(), Codecs: transcode.NewCompiler(set.Types(), transcode.Options{}),
 			Metadata: &cfg.metadata, Log: cfg.log, Limits: cfg.limits,
+		}
+		if cfg.rules {
+			env.Rules = validate.New(validate.Options{
+				Resolver: set.Types(),
+				Warn:     func(text string) { cfg.log.Warn(text) },
+			})
 		}
 		for _, service := range services {
 			for j := range service.Methods().Len() {

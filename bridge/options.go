@@ -41,6 +41,7 @@ type config struct {
 	refresh              time.Duration
 	pageSize             int
 	limits               backend.Limits
+	rules                bool
 	metadata             metadata.Policy
 	operationWait        time.Duration
 	taskTTL              time.Duration
@@ -85,6 +86,11 @@ func WithStreamLimits(messages, bytes int, d time.Duration) Option {
 	return func(c *config) { c.limits = backend.Limits{Messages: messages, Bytes: bytes, Time: d} }
 }
 
+// WithoutValidation leaves it to the backends to check requests against the
+// protovalidate rules of their types. Otherwise the Bridge does so before it
+// calls, so that a model hears of all violations at once.
+func WithoutValidation() Option { return func(c *config) { c.rules = false } }
+
 // WithPageSize sets how many tools a page of tools/list has. The default is
 // [DefaultPageSize].
 func WithPageSize(n int) Option { return func(c *config) { c.pageSize = n } }
@@ -108,6 +114,7 @@ func newConfig(opts []Option) (*config, error) {
 	c := &config{
 		name: "mcp-bridge", version: Version(),
 		timeout: DefaultTimeout, pageSize: DefaultPageSize,
+		rules:         true,
 		limits:        backend.Limits{Messages: DefaultStreamMessages, Bytes: DefaultStreamBytes, Time: DefaultStreamTime},
 		log:           slog.New(slog.DiscardHandler),
 		operationWait: DefaultOperationWait, taskTTL: DefaultTaskTTL, taskOwner: ownerByToken,

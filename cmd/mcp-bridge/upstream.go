@@ -87,7 +87,7 @@ func (f *upstreamFlags) bridge(ctx context.Context, caller bridge.Caller, log *s
 }
 
 func (f *upstreamFlags) options(log *slog.Logger) []bridge.Option {
-	return []bridge.Option{
+	opts := []bridge.Option{
 		bridge.WithLogger(log),
 		bridge.WithTimeout(f.timeout),
 		bridge.WithRefresh(f.refresh),
@@ -95,6 +95,10 @@ func (f *upstreamFlags) options(log *slog.Logger) []bridge.Option {
 		bridge.WithForwardedHeaders(f.forward...),
 		bridge.WithReturnedHeaders(f.returned...),
 	}
+	if f.noValidate {
+		opts = append(opts, bridge.WithoutValidation())
+	}
+	return opts
 }
 
 // dial returns the caller for a URL: grpc-go for gRPC, connect-go for the

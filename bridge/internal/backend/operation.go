@@ -103,7 +103,7 @@ func (o *Operations) Start(ctx context.Context, arguments json.RawMessage, r *pr
 	if err != nil {
 		return nil, nil, err
 	}
-	request, err := c.in.AppendWire(nil, arguments)
+	request, err := c.encode(arguments)
 	if err != nil {
 		if e, ok := errors.AsType[*transcode.ArgumentError](err); ok {
 			return nil, status.Arguments(e), nil

@@ -16,6 +16,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/validate"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -34,7 +35,9 @@ type Env struct {
 	// Types has the methods that are planned, and the types of Any.
 	Types *descriptor.Types
 	// Codecs makes the codecs of those types.
-	Codecs   *transcode.Compiler
+	Codecs *transcode.Compiler
+	// Rules has the rules that requests are checked against, or is nil.
+	Rules    *validate.Validator
 	Metadata *metadata.Policy
 	Log      *slog.Logger
 	// Limits bound what is collected of a stream of responses.
@@ -59,6 +62,7 @@ type Plan struct {
 type compiled struct {
 	method  protoreflect.MethodDescriptor
 	in, out *transcode.Codec
+	rules   *validate.Checker
 }
 
 // NewPlan returns the plan of a method.
@@ -80,7 +84,14 @@ func NewPlan(env *Env, method protoreflect.MethodDescriptor) *Plan {
 				return nil, err
 			}
 			out, err := env.Codecs.Codec(method.Output())
-			return &compiled{method, in, out}, err
+			if err != nil {
+				return nil, err
+			}
+			c := &compiled{method: method, in: in, out: out}
+			if env.Rules != nil {
+				c.rules = env.Rules.For(method.Input())
+			}
+			return c, nil
 		}),
 	}
 }
@@ -126,7 +137,7 @@ func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.
 	if err != nil {
 		return nil, err
 	}
-	requests, limits, err := p.requests(c.in, arguments)
+	requests, limits, err := p.requests(c, arguments)
 	if err != nil {
 		if e, ok := errors.AsType[*transcode.ArgumentError](err); ok {
 			return status.Arguments(e), nil

@@ -20,17 +20,17 @@ const MaxRequests = 10_000
 // requests returns the request messages that the arguments stand for, and the
 // limits of the call. The error is a [*transcode.ArgumentError] where the
 // arguments do not fit.
-func (p *Plan) requests(in *transcode.Codec, arguments json.RawMessage) ([][]byte, Limits, error) {
+func (p *Plan) requests(c *compiled, arguments json.RawMessage) ([][]byte, Limits, error) {
 	arguments, limits, violations := p.splitLimits(arguments)
 	faults := &transcode.ArgumentError{Violations: violations}
 	var requests [][]byte
 	if p.clientStreams() {
 		messages, found := streamed(arguments, faults)
 		if found {
-			requests = encodeAll(in, messages, faults)
+			requests = encodeAll(c, messages, faults)
 		}
 	} else {
-		request, err := in.AppendWire(nil, arguments)
+		request, err := c.encode(arguments)
 		if err := faults.Add("", err); err != nil {
 			return nil, limits, err
 		}
@@ -40,6 +40,16 @@ func (p *Plan) requests(in *transcode.Codec, arguments json.RawMessage) ([][]byt
 		return nil, limits, faults
 	}
 	return requests, limits, nil
+}
+
+// encode returns the wire form of one request message that keeps the rules of
+// its type.
+func (c *compiled) encode(arguments json.RawMessage) ([]byte, error) {
+	request, err := c.in.AppendWire(nil, arguments)
+	if err != nil {
+		return nil, err
+	}
+	return request, c.rules.Check(request)
 }
 
 // streamed returns the value of [MessagesArgument], which must be the only
@@ -67,7 +77,7 @@ func streamed(arguments json.RawMessage, faults *transcode.ArgumentError) (messa
 // encodeAll encodes the elements of a list of messages. As in other places
 // where a list is expected, a single element stands for a list of one, and text
 // in a string for what it says.
-func encodeAll(in *transcode.Codec, messages json.RawMessage, faults *transcode.ArgumentError) [][]byte {
+func encodeAll(c *compiled, messages json.RawMessage, faults *transcode.ArgumentError) [][]byte {
 	if text, ok := jsontok.String(messages); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
 		messages = json.RawMessage(strings.TrimSpace(text))
 	}
@@ -76,7 +86,7 @@ func encodeAll(in *transcode.Codec, messages json.RawMessage, faults *transcode.
 		if i >= MaxRequests || faults.Truncated {
 			return errEnough
 		}
-		request, err := in.AppendWire(nil, value)
+		request, err := c.encode(value)
 		requests = append(requests, request)
 		return faults.Add(fmt.Sprintf("%s[%d]", MessagesArgument, i), err)
 	}
