@@ -96,12 +96,13 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		taken = old.names
 	}
 	c.names = schema.Names(methods, taken)
+	schemas := schema.New(cfg.schema)
 	tools := make([]*tool, len(methods))
 	parallel.Each(len(methods), func(i int) {
 		method := methods[i]
 		t := &tool{Tool: describe(method), plan: plans[method.FullName()]}
 		t.Name = c.names[method.FullName()]
-		if err := t.render(method, origin[method.FullName()]); err != nil {
+		if err := t.render(schemas, method, origin[method.FullName()]); err != nil {
 			t.Name, t.InputSchema, t.NotCallable = "", nil, err.Error()
 		}
 		tools[i] = t
@@ -137,32 +138,32 @@ func describe(method protoreflect.MethodDescriptor) Tool {
 }
 
 // render makes the schemas and the annotations of the tool.
-func (t *tool) render(method protoreflect.MethodDescriptor, source *descriptor.Set) error {
+func (t *tool) render(schemas *schema.Renderer, method protoreflect.MethodDescriptor, source *descriptor.Set) error {
 	inputMax := schema.DefaultMaxBytes
 	if t.plan.Kind() != rpc.Unary {
 		inputMax -= schema.StreamOverhead
 	}
-	input, err := schema.Input(method.Input(), schema.Options{MaxBytes: inputMax})
+	in, err := schemas.Within(inputMax).Input(method.Input())
 	if err != nil {
 		return err
 	}
-	t.InputSchema = t.plan.InputSchema(input)
+	t.InputSchema = t.plan.InputSchema(in.JSON)
 	t.Annotations = schema.Annotations(method)
 	if t.plan.HTTPBody() {
 		return nil // content has no schema
 	}
 	// What the input leaves of a tool's budget is the output's.
-	left := max(schema.MinMaxBytes, inputMax-len(input))
+	schemas = schemas.Within(max(schema.MinMaxBytes, inputMax-len(in.JSON)))
 	if response, ok := backend.OperationResponse(method); ok {
 		t.operations = backend.NewOperations(t.plan, response)
-		t.OutputSchema, err = t.operations.OutputSchema(source.Message(response), left)
+		t.OutputSchema, err = t.operations.OutputSchema(schemas, source.Message(response))
 		return err
 	}
-	output, err := schema.Output(method.Output(), schema.Options{MaxBytes: left})
+	out, err := schemas.Output(method.Output())
 	if err != nil {
 		return err
 	}
-	t.OutputSchema = t.plan.OutputSchema(output)
+	t.OutputSchema = t.plan.OutputSchema(out.JSON)
 	return nil
 }
 

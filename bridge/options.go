@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/task"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -42,6 +43,7 @@ type config struct {
 	pageSize             int
 	limits               backend.Limits
 	rules                bool
+	schema               schema.Options
 	metadata             metadata.Policy
 	operationWait        time.Duration
 	taskTTL              time.Duration

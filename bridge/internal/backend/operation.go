@@ -71,18 +71,17 @@ const operationSchema = `{"type":"object","description":"The long-running operat
 	`while the operation runs, or where its state cannot be read.","properties":{"name":{"type":"string"},"metadata":{"type":"object"},` +
 	`"done":{"type":"boolean"},"response":{"type":"object"},"error":{"type":"object"}}}`
 
-// OutputSchema returns the schema of the structured content, of at most about
-// maxBytes: that of the response, which is nil where its type is not known,
+// OutputSchema returns the schema of the structured content: that of the response, which is nil where its type is not known,
 // with [OperationMember] beside its members. As nothing in it is required, it
 // accepts either.
-func (o *Operations) OutputSchema(response protoreflect.MessageDescriptor, maxBytes int) (json.RawMessage, error) {
+func (o *Operations) OutputSchema(schemas *schema.Renderer, response protoreflect.MessageDescriptor) (json.RawMessage, error) {
 	message := json.RawMessage(`{"type":"object"}`)
 	if response != nil {
-		var err error
-		left := max(schema.MinMaxBytes, maxBytes-len(operationSchema))
-		if message, err = schema.Output(response, schema.Options{MaxBytes: left}); err != nil {
+		out, err := schemas.Output(response)
+		if err != nil {
 			return nil, err
 		}
+		message = out.JSON
 	}
 	return schema.WithProperty(message, OperationMember, operationSchema), nil
 }

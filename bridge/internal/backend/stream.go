@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
@@ -144,12 +145,18 @@ func (p *Plan) stream(ctx context.Context, call *rpc.Call, c *collector, r *prot
 	return p.result(c.append(nil, c.stop), c.warnings, trailer), nil
 }
 
+// deadlineSlack is how much earlier than here a deadline may be seen to pass
+// elsewhere.
+const deadlineSlack = time.Second / 4
+
 // outOfTime reports whether err says that the time of ctx is up. The peer has
 // the same deadline, and may be the first to see it pass.
 func outOfTime(ctx context.Context, err error) bool {
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	e, ok := errors.AsType[*rpc.StatusError](err)
+	if !ok || errors.Is(ctx.Err(), context.Canceled) {
 		return false
 	}
-	e, ok := errors.AsType[*rpc.StatusError](err)
-	return ok && (e.Code() == code.Code_DEADLINE_EXCEEDED || e.Code() == code.Code_CANCELLED)
+	deadline, bounded := ctx.Deadline()
+	return bounded && time.Until(deadline) < deadlineSlack &&
+		(e.Code() == code.Code_DEADLINE_EXCEEDED || ctx.Err() != nil && e.Code() == code.Code_CANCELLED)
 }

@@ -1,67 +1,85 @@
 package schema
 
-import "encoding/json"
+import "slices"
 
 // The steps by which a schema shrinks until it fits its budget. What a model
-// needs to write a correct call goes last: the root, its comments, and the
-// structure near it.
+// needs to write a correct call goes last: the root, its comments, the words
+// of rules, and the structure near the root.
 var steps = []mode{
 	{},
 	{nestedDocs: firstSentences},
 	{nestedDocs: noDocs},
 	{nestedDocs: noDocs, sampleEnums: true},
 	{nestedDocs: noDocs, sampleEnums: true, rootDocs: firstSentences},
+	{nestedDocs: noDocs, sampleEnums: true, rootDocs: firstSentences, shortRules: true},
 }
 
 // fit renders t in at most limit bytes.
-func fit(t *tree, limit int) json.RawMessage {
+func (c *cache) fit(t *tree, limit int) Schema {
+	w := writer{cache: c, limit: limit, maxBytes: limit, buf: make([]byte, 0, limit/2)}
+	if c.full {
+		w.queued = make(map[*object]bool)
+	}
 	for _, m := range steps {
-		if b, ok := render(t, m, limit); ok {
-			return b
+		if w.render(t, m) {
+			return w.schema()
 		}
 	}
 	last := steps[len(steps)-1]
-	if prune(t, last, limit) {
-		if b, ok := render(t, last, limit); ok {
-			return b
+	for range 2 {
+		if w.prune(t, last) && w.render(t, last) {
+			return w.schema()
 		}
+		last.rootDocs = noDocs
+		restore(t)
 	}
-	last.rootDocs = noDocs
-	restore(t)
-	if prune(t, last, limit) {
-		if b, ok := render(t, last, limit); ok {
-			return b
-		}
-	}
-	return trim(t, last, limit)
+	w.prune(t, last)
+	last.bare = true
+	return w.trim(t, last)
 }
 
-func render(t *tree, m mode, limit int) (json.RawMessage, bool) {
-	r := renderer{mode: m, limit: limit}
-	r.root(t.root, t.root.props, nil)
-	return r.buf, !r.full()
+// schema returns what was written.
+func (w *writer) schema() Schema {
+	return Schema{JSON: slices.Clone(w.buf), Pruned: w.pruned}
+}
+
+// render writes t and reports whether it fits.
+func (w *writer) render(t *tree, m mode) bool {
+	w.reset(m)
+	w.root(t.root, nil, nil)
+	return !w.over()
+}
+
+// unlimited returns a writer for sizes.
+func (w *writer) unlimited(m mode) *writer {
+	sizes := &writer{cache: w.cache, mode: m, maxBytes: w.maxBytes}
+	if w.full {
+		sizes.queued = make(map[*object]bool)
+	}
+	return sizes
 }
 
 // prune collapses nested messages, the deepest and last ones first, until the
 // schema fits, and reports whether it does.
-func prune(t *tree, m mode, limit int) bool {
-	whole := renderer{mode: m}
-	whole.root(t.root, t.root.props, nil)
-	size := len(whole.buf)
-	for i := len(t.nested) - 1; i >= 0 && size > limit; i-- {
+func (w *writer) prune(t *tree, m mode) bool {
+	sizes := w.unlimited(m)
+	sizes.root(t.root, nil, nil)
+	size := len(sizes.buf)
+	for i := len(t.nested) - 1; i >= 0 && size > w.limit; i-- {
 		// Everything inside is collapsed or small by now, so that both sizes
-		// are cheap to take.
+		// are cheap to take. In $defs, what is referred to from here alone is
+		// not taken off; it is at most more than what is needed.
 		o := t.nested[i]
-		open := propertySize(o.owner, m)
+		before := sizes.objectSize(o, m)
 		o.collapsed = true
-		closed := propertySize(o.owner, m)
-		if closed > open {
+		after := sizes.objectSize(o, m)
+		if after > before {
 			o.collapsed = false
 			continue
 		}
-		size -= open - closed
+		size -= before - after
 	}
-	return size <= limit
+	return size <= w.limit
 }
 
 func restore(t *tree) {
@@ -70,26 +88,38 @@ func restore(t *tree) {
 	}
 }
 
-func propertySize(p *property, m mode) int {
-	r := renderer{mode: m}
-	r.property(p)
-	return len(r.buf)
+// objectSize returns the size of what changes when o is collapsed.
+func (w *writer) objectSize(o *object, m mode) int {
+	w.reset(m)
+	if o.shared && !m.bare {
+		w.def(o)
+	} else {
+		w.property(o.owner)
+	}
+	return len(w.buf)
+}
+
+func (w *writer) propertySize(p *property, m mode) int {
+	w.reset(m)
+	w.property(p)
+	return len(w.buf)
 }
 
 // trim leaves out properties of the root, the required ones last, until the
 // schema fits. It names some of what it left out.
-func trim(t *tree, m mode, limit int) json.RawMessage {
+func (w *writer) trim(t *tree, m mode) Schema {
 	root := t.root
-	frame := renderer{mode: m}
-	frame.root(root, nil, nil)
-	room := limit - len(frame.buf) - len(`,"description":"","required":[]`) - maxLeftText
+	sizes := w.unlimited(m)
+	sizes.root(root, func(int) bool { return false }, nil)
+	room := w.limit - len(sizes.buf) - len(`,"description":"","required":[]`) - maxLeftText
 	keep := make([]bool, len(root.props))
 	for _, required := range []bool{true, false} {
-		for i, p := range root.props {
+		for i := range root.props {
+			p := &root.props[i]
 			if p.required != required || room <= 0 {
 				continue
 			}
-			size := propertySize(p, m) + len(",")
+			size := sizes.propertySize(p, m) + len(",")
 			if required {
 				size += len(p.name) + len(`"",`)
 			}
@@ -99,16 +129,14 @@ func trim(t *tree, m mode, limit int) json.RawMessage {
 			}
 		}
 	}
-	var props []*property
 	var left []string
-	for i, p := range root.props {
-		if keep[i] {
-			props = append(props, p)
-		} else {
-			left = append(left, p.name)
+	for i := range root.props {
+		if !keep[i] {
+			left = append(left, root.props[i].name)
 		}
 	}
-	r := renderer{mode: m}
-	r.root(root, props, left)
-	return r.buf
+	w.reset(m)
+	w.limit = 0
+	w.root(root, func(i int) bool { return keep[i] }, left)
+	return w.schema()
 }

@@ -3,11 +3,8 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -115,24 +112,31 @@ func messages(files *protoregistry.Files) []protoreflect.MessageDescriptor {
 // schema: size, portability, validity, determinism.
 func schemas(t testing.TB, md protoreflect.MessageDescriptor, opts Options) (in, out json.RawMessage) {
 	t.Helper()
+	shared := New(opts)
 	for _, side := range []struct {
 		name   string
-		render func(protoreflect.MessageDescriptor, Options) (json.RawMessage, error)
+		render func(protoreflect.MessageDescriptor, Options) (Schema, error)
+		again  func(protoreflect.MessageDescriptor) (Schema, error)
 		into   *json.RawMessage
-	}{{"input", Input, &in}, {"output", Output, &out}} {
-		b, err := side.render(md, opts)
+	}{{"input", Input, shared.Input, &in}, {"output", Output, shared.Output, &out}} {
+		s, err := side.render(md, opts)
 		if err != nil {
 			t.Fatalf("%s of %s: %v", side.name, md.FullName(), err)
 		}
-		again, _ := side.render(md, opts)
-		if !bytes.Equal(b, again) {
-			t.Errorf("%s of %s is not deterministic", side.name, md.FullName())
+		b := s.JSON
+		for range 2 {
+			again, _ := side.again(md)
+			if !bytes.Equal(b, again.JSON) || s.Pruned != again.Pruned {
+				t.Errorf("%s of %s is not deterministic:\n%s\n%s", side.name, md.FullName(), b, again.JSON)
+			}
 		}
 		if len(b) > opts.maxBytes() {
 			t.Errorf("%s of %s: %d bytes, budget %d", side.name, md.FullName(), len(b), opts.maxBytes())
 		}
-		for _, p := range portable(b) {
-			t.Errorf("%s of %s: %s", side.name, md.FullName(), p)
+		if opts.Profile == Portable {
+			for _, p := range portable(b) {
+				t.Errorf("%s of %s: %s", side.name, md.FullName(), p)
+			}
 		}
 		validator(t, b)
 		*side.into = b
@@ -170,81 +174,4 @@ func accepts(t testing.TB, s *jsonschema.Schema, instance []byte) error {
 		t.Fatalf("instance is no JSON: %v\n%s", err, instance)
 	}
 	return s.Validate(doc)
-}
-
-var (
-	keyPattern = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
-	keywords   = []string{"type", "description", "properties", "required", "items", "additionalProperties",
-		"enum", "pattern", "format", "minimum", "contentEncoding"}
-)
-
-// portable returns how a schema breaks the rules of the portable profile.
-func portable(schema []byte) []string {
-	var root map[string]any
-	if err := json.Unmarshal(schema, &root); err != nil {
-		return []string{err.Error()}
-	}
-	var problems []string
-	if root["type"] != "object" || root["properties"] == nil {
-		problems = append(problems, "root is no object with properties")
-	}
-	var walk func(path string, node any)
-	walk = func(path string, node any) {
-		bad := func(format string, args ...any) {
-			problems = append(problems, path+": "+fmt.Sprintf(format, args...))
-		}
-		s, ok := node.(map[string]any)
-		if !ok || len(s) == 0 {
-			bad("not a schema with content: %v", node)
-			return
-		}
-		for k := range s {
-			if !slices.Contains(keywords, k) {
-				bad("keyword %q", k)
-			}
-		}
-		var types []string
-		switch typ := s["type"].(type) {
-		case string:
-			types = []string{typ}
-		case []any:
-			for _, one := range typ {
-				types = append(types, fmt.Sprint(one))
-			}
-		default:
-			if s["description"] != "Any JSON value." || !strings.HasSuffix(path, "[]") {
-				bad("no type")
-			}
-		}
-		if len(types) > 2 && len(types) != 6 {
-			bad("types %v", types)
-		}
-		if slices.Contains(types, "array") != (s["items"] != nil) {
-			bad("types %v with items %v", types, s["items"])
-		}
-		if d, ok := s["description"].(string); ok && (d == "" || len(d) > 2048) {
-			bad("description of %d bytes", len(d))
-		}
-		if items, ok := s["items"]; ok {
-			walk(path+"[]", items)
-		}
-		if values, ok := s["additionalProperties"]; ok {
-			walk(path+"{}", values)
-		}
-		props, _ := s["properties"].(map[string]any)
-		for name, p := range props {
-			if !keyPattern.MatchString(name) {
-				bad("key %q", name)
-			}
-			walk(path+"."+name, p)
-		}
-		required, _ := s["required"].([]any)
-		for _, name := range required {
-			if _, ok := props[fmt.Sprint(name)]; !ok {
-				bad("required %v is no property", name)
-			}
-		}
-	}
-	walk("$", root)
-	return problems
 }

@@ -136,11 +136,16 @@ func TestHostile(t *testing.T) {
 			md := find[protoreflect.MessageDescriptor](t, files, test.message)
 			for _, limit := range []int{1, 3000, 0, 64 << 10} {
 				schemas(t, md, Options{MaxBytes: limit})
+				schemas(t, md, Options{MaxBytes: limit, Profile: Full, DescribeTool: strings.Repeat("describe_type", 5)})
 			}
-			for _, render := range []func(protoreflect.MessageDescriptor, Options) (json.RawMessage, error){Input, Output} {
-				b, err := render(md, Options{MaxBytes: 1 << 30})
-				if err != nil || len(b) > MaxMaxBytes || !json.Valid(b) {
-					t.Errorf("largest budget: %d bytes, valid %t, error %v", len(b), json.Valid(b), err)
+			for _, profile := range []Profile{Portable, Full} {
+				r := New(Options{MaxBytes: 1 << 30, Profile: profile, DescribeTool: "describe_type"})
+				for _, render := range []func(protoreflect.MessageDescriptor) (Schema, error){r.Input, r.Output,
+					func(md protoreflect.MessageDescriptor) (Schema, error) { return r.Type(md) }} {
+					s, err := render(md)
+					if err != nil || len(s.JSON) > MaxMaxBytes || !json.Valid(s.JSON) {
+						t.Errorf("largest budget: %d bytes, valid %t, error %v", len(s.JSON), json.Valid(s.JSON), err)
+					}
 				}
 			}
 		})
@@ -173,6 +178,20 @@ func TestTrimKeepsRequired(t *testing.T) {
 	}
 }
 
+// writable returns the tree of a message, and a writer for it.
+func writable(md protoreflect.MessageDescriptor, limit int) (*tree, *writer) {
+	c := &New(Options{}).kinds[input]
+	return newBuilder(c, limit).tree(md), &writer{cache: c, limit: limit, maxBytes: limit}
+}
+
+func rendered(w *writer, t *tree, m mode) string {
+	limit := w.limit
+	w.limit = 0
+	w.render(t, m)
+	w.limit = limit
+	return string(w.buf)
+}
+
 // TestSteps follows one schema down the steps of the budget.
 func TestSteps(t *testing.T) {
 	t.Parallel()
@@ -196,11 +215,11 @@ enum Size { SIZE_UNSPECIFIED = 0;
 	}
 	b.WriteString("}\n")
 	md := find[protoreflect.MessageDescriptor](t, compile(t, map[string]string{"m.proto": b.String()}), "M")
-	tr := newBuilder(input, DefaultMaxBytes).tree(md)
+	tr, w := writable(md, DefaultMaxBytes)
 	has := func(m mode, wanted string, present bool) {
 		t.Helper()
-		got, _ := render(tr, m, 1<<20)
-		if strings.Contains(string(got), wanted) != present {
+		got := rendered(w, tr, m)
+		if strings.Contains(got, wanted) != present {
 			t.Errorf("%+v: %q present is not %t:\n%s", m, wanted, present, got)
 		}
 	}
@@ -216,16 +235,17 @@ enum Size { SIZE_UNSPECIFIED = 0;
 	has(steps[4], "The one.", true)
 
 	last := steps[4]
-	got, _ := render(tr, last, 1<<20)
-	if !prune(tr, last, len(got)-1) {
+	got := rendered(w, tr, last)
+	w.limit = len(got) - 1
+	if !w.prune(tr, last) {
 		t.Fatal("does not fit")
 	}
 	has(last, "bottom", false)
 	has(last, "Message Deep; its fields are not listed here.", true)
 	has(last, `"name":`, true)
-	smaller, _ := render(tr, last, 1<<20)
+	smaller := rendered(w, tr, last)
 	restore(tr)
-	if again, _ := render(tr, last, 1<<20); string(again) != string(got) {
+	if again := rendered(w, tr, last); again != got {
 		t.Errorf("restore: %s", again)
 	}
 	if len(smaller) >= len(got) {
@@ -238,10 +258,10 @@ func TestPruneCounts(t *testing.T) {
 	t.Parallel()
 	for _, md := range everything(t) {
 		for _, limit := range []int{MinMaxBytes, 2000, 5000} {
-			tr := newBuilder(input, limit).tree(md)
+			tr, w := writable(md, limit)
 			m := steps[len(steps)-1]
-			fits := prune(tr, m, limit)
-			if _, ok := render(tr, m, limit); ok != fits {
+			fits := w.prune(tr, m)
+			if ok := w.render(tr, m); ok != fits {
 				t.Errorf("%s: prune says %t, render says %t", md.FullName(), fits, ok)
 			}
 		}

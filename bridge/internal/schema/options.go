@@ -29,48 +29,74 @@ const (
 	httpRuleCustom = 8
 )
 
-// behavior is what google.api.field_behavior says of a field.
-type behavior struct {
+// Numbers of the extensions of buf.validate, which are the same on messages,
+// oneofs and fields, and of its predefined rules.
+const (
+	validateNumber   = 1159
+	predefinedNumber = 1160
+)
+
+// fieldOptions is what the options of a field say to us.
+type fieldOptions struct {
+	// From google.api.field_behavior.
 	required, outputOnly, inputOnly bool
+	// rules are the encoded buf.validate.FieldRules.
+	rules []byte
 }
 
-func (b *behavior) add(v uint64) {
+func (o *fieldOptions) add(v uint64) {
 	switch v {
 	case behaviorRequired:
-		b.required = true
+		o.required = true
 	case behaviorOutputOnly:
-		b.outputOnly = true
+		o.outputOnly = true
 	case behaviorInputOnly:
-		b.inputOnly = true
+		o.inputOnly = true
 	}
 }
 
 // travels reports whether JSON of the direction may have the field.
-func (b behavior) travels(dir direction) bool {
-	if dir == input {
-		return !b.outputOnly
+func (o fieldOptions) travels(dir direction) bool {
+	switch dir {
+	case input:
+		return !o.outputOnly
+	case output:
+		return !o.inputOnly
+	default:
+		return true
 	}
-	return !b.inputOnly
 }
 
-func fieldBehavior(fd protoreflect.FieldDescriptor) behavior {
-	var b behavior
+func readFieldOptions(fd protoreflect.FieldDescriptor) fieldOptions {
+	var o fieldOptions
 	eachField(encodeOptions(fd), func(num protowire.Number, typ protowire.Type, v uint64, data []byte) {
-		if num != fieldBehaviorNumber {
-			return
-		}
-		switch typ {
-		case protowire.VarintType:
-			b.add(v)
-		case protowire.BytesType: // packed
+		switch {
+		case num == validateNumber && typ == protowire.BytesType:
+			o.rules = append(o.rules, data...) // parts of a message merge
+		case num != fieldBehaviorNumber:
+		case typ == protowire.VarintType:
+			o.add(v)
+		case typ == protowire.BytesType: // packed
 			for len(data) > 0 {
 				v, n := protowire.ConsumeVarint(data)
 				if n < 0 {
 					return
 				}
-				b.add(v)
+				o.add(v)
 				data = data[n:]
 			}
+		}
+	})
+	return o
+}
+
+// extensionBytes returns the encoded message of an extension in the options of
+// d, or nil.
+func extensionBytes(d protoreflect.Descriptor, extension protowire.Number) []byte {
+	var b []byte
+	eachField(encodeOptions(d), func(num protowire.Number, typ protowire.Type, _ uint64, data []byte) {
+		if num == extension && typ == protowire.BytesType {
+			b = append(b, data...)
 		}
 	})
 	return b
@@ -111,7 +137,7 @@ func httpVerb(md protoreflect.MethodDescriptor) string {
 // encoded count as none.
 func encodeOptions(d protoreflect.Descriptor) []byte {
 	opts := d.Options()
-	if opts == nil {
+	if opts == nil || !opts.ProtoReflect().IsValid() {
 		return nil
 	}
 	b, err := proto.MarshalOptions{AllowPartial: true, Deterministic: true}.Marshal(opts)
@@ -122,7 +148,8 @@ func encodeOptions(d protoreflect.Descriptor) []byte {
 }
 
 // eachField calls f for the fields of an encoded message up to the first
-// malformed one. v is set for varints, data for length-delimited fields.
+// malformed one. v is set for varints and fixed-size values, data for
+// length-delimited fields.
 func eachField(b []byte, f func(num protowire.Number, typ protowire.Type, v uint64, data []byte)) {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -137,6 +164,12 @@ func eachField(b []byte, f func(num protowire.Number, typ protowire.Type, v uint
 			v, n = protowire.ConsumeVarint(b)
 		case protowire.BytesType:
 			data, n = protowire.ConsumeBytes(b)
+		case protowire.Fixed32Type:
+			var w uint32
+			w, n = protowire.ConsumeFixed32(b)
+			v = uint64(w)
+		case protowire.Fixed64Type:
+			v, n = protowire.ConsumeFixed64(b)
 		default:
 			n = protowire.ConsumeFieldValue(num, typ, b)
 		}

@@ -82,7 +82,7 @@ func hasRequiredBehavior(md protoreflect.MessageDescriptor, seen map[protoreflec
 	seen[md.FullName()] = true
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
-		if fieldBehavior(fd).required || fd.Message() != nil && hasRequiredBehavior(fd.Message(), seen) {
+		if readFieldOptions(fd).required || fd.Message() != nil && hasRequiredBehavior(fd.Message(), seen) {
 			return true
 		}
 	}
