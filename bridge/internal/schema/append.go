@@ -8,6 +8,9 @@ const hexDigits = "0123456789abcdef"
 // U+FFFD.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
+	if plainASCII(s) {
+		return append(append(b, s...), '"')
+	}
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
@@ -25,14 +28,12 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendStrings appends a JSON array of strings.
-func appendStrings(b []byte, list []string) []byte {
-	b = append(b, '[')
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
+// plainASCII reports whether s needs no escapes in JSON.
+func plainASCII(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			return false
 		}
-		b = appendString(b, s)
 	}
-	return append(b, ']')
+	return true
 }

@@ -1,6 +1,9 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // The steps by which a schema shrinks until it fits its budget. What a model
 // needs to write a correct call goes last: the root, its comments, the words
@@ -14,9 +17,19 @@ var steps = []mode{
 	{nestedDocs: noDocs, sampleEnums: true, rootDocs: firstSentences, shortRules: true},
 }
 
+// buffers are those of writers.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 // fit renders t in at most limit bytes.
 func (c *cache) fit(t *tree, limit int) Schema {
-	w := writer{cache: c, limit: limit, maxBytes: limit, buf: make([]byte, 0, limit/2)}
+	buf, _ := buffers.Get().(*[]byte)
+	w := writer{cache: c, limit: limit, maxBytes: limit, buf: *buf}
+	defer func() {
+		if cap(w.buf) <= MaxMaxBytes {
+			*buf = w.buf
+			buffers.Put(buf)
+		}
+	}()
 	if c.full {
 		w.queued = make(map[*object]bool)
 	}

@@ -48,46 +48,97 @@ func cleanComment(raw string) string {
 	if raw == "" {
 		return ""
 	}
-	raw = strings.ToValidUTF8(clipBytes(raw, maxComment), "\uFFFD")
-	raw = strings.Map(visible, raw)
-	raw = internalBlock.ReplaceAllString(raw, "")
-	raw = crossReference.ReplaceAllString(raw, "$1")
+	raw = plain(clipBytes(raw, maxComment))
+	if strings.Contains(raw, "(--") {
+		raw = internalBlock.ReplaceAllString(raw, "")
+	}
+	if strings.Contains(raw, "][") {
+		raw = crossReference.ReplaceAllString(raw, "$1")
+	}
 	if strings.HasPrefix(strings.TrimSpace(raw), "@exclude") {
 		return ""
 	}
 
-	var lines []string
-	joined := false // the last of lines may be continued
+	var text strings.Builder
+	text.Grow(len(raw))
+	joined := false // the last line may be continued
 	noteIndent := -1
 	for line := range strings.SplitSeq(raw, "\n") {
-		text := strings.TrimSpace(line)
+		trimmed := strings.TrimSpace(line)
 		indent := len(line) - len(strings.TrimLeft(line, " \t"))
 		switch {
-		case text == "":
+		case trimmed == "":
 			joined, noteIndent = false, -1
 			continue
 		case noteIndent >= 0 && indent > noteIndent:
 			continue // continues the note above
-		case note.MatchString(text):
+		case isNote(trimmed):
 			joined, noteIndent = false, indent
 			continue
-		case isDirective(text):
+		case isDirective(trimmed):
 			noteIndent = -1
 			continue
 		}
 		noteIndent = -1
-		text = strings.Join(strings.Fields(text), " ")
-		if joined && !listItem.MatchString(text) {
-			lines[len(lines)-1] += " " + text
-		} else {
-			lines = append(lines, text)
+		if text.Len() > 0 {
+			text.WriteByte(pick[byte](joined && !isListItem(trimmed), ' ', '\n'))
 		}
+		writeWords(&text, trimmed)
 		joined = true
+		if text.Len() > 2*maxText {
+			break // more than is read below
+		}
 	}
-	return cut(strings.Join(lines, "\n"), maxText)
+	return cut(text.String(), maxText)
+}
+
+// plain returns the visible text of s.
+func plain(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
+			return strings.Map(visible, strings.ToValidUTF8(s, "\uFFFD"))
+		}
+	}
+	return s
+}
+
+// writeWords writes a line with single spaces between its words.
+func writeWords(to *strings.Builder, line string) {
+	if !strings.Contains(line, "  ") && !strings.Contains(line, "\t") {
+		to.WriteString(line)
+		return
+	}
+	for i, word := range strings.Fields(line) {
+		if i > 0 {
+			to.WriteByte(' ')
+		}
+		to.WriteString(word)
+	}
+}
+
+// isNote reports whether a line is a note of the authors to themselves.
+func isNote(line string) bool {
+	switch line[0] {
+	case 'T', 'F', 'X', 'H':
+		return note.MatchString(line)
+	}
+	return false
+}
+
+// isListItem reports whether a line begins with a bullet or a number.
+func isListItem(line string) bool {
+	if c := line[0]; isLower(c) || isUpper(c) {
+		return false
+	}
+	return listItem.MatchString(line)
 }
 
 func isDirective(line string) bool {
+	switch line[0] {
+	case 'b', 'p', 'a', '@', 'n', 'c', '+': // the first letters of directives
+	default:
+		return false
+	}
 	for _, d := range directives {
 		if strings.HasPrefix(line, d) {
 			return true

@@ -15,8 +15,11 @@ import (
 type filler struct {
 	*rand.Rand
 	// tame keeps to values that an input schema advertises: no NaN, no
-	// unknown numbers of enums, no values twice over.
+	// unknown numbers of enums, what is required, nothing that only the server
+	// sets.
 	tame bool
+	// failed is set where there is no such message.
+	failed *bool
 }
 
 func (f filler) message(md protoreflect.MessageDescriptor, depth int) protoreflect.Message {
@@ -66,7 +69,21 @@ func (f filler) fill(m protoreflect.Message, depth int) {
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		message := fd.Message() != nil
+		needed := false
+		if f.tame {
+			o := readFieldOptions(fd)
+			if o.outputOnly {
+				continue
+			}
+			group := fd.ContainingOneof()
+			needed = o.required && (group == nil || group.IsSynthetic())
+		}
 		switch {
+		case needed:
+			if depth < -8 {
+				*f.failed = true
+				return
+			}
 		case fd.Cardinality() == protoreflect.Required:
 		case message && depth <= 0, f.IntN(3) == 0:
 			continue
@@ -74,7 +91,7 @@ func (f filler) fill(m protoreflect.Message, depth int) {
 		switch {
 		case fd.IsMap():
 			values := m.Mutable(fd).Map()
-			for range f.IntN(3) {
+			for range f.count(needed) {
 				v := values.NewValue()
 				if fd.MapValue().Message() != nil {
 					f.fill(v.Message(), depth-1)
@@ -85,7 +102,7 @@ func (f filler) fill(m protoreflect.Message, depth int) {
 			}
 		case fd.IsList():
 			values := m.Mutable(fd).List()
-			for range f.IntN(3) {
+			for range f.count(needed) {
 				if message {
 					f.fill(values.AppendMutable().Message(), depth-1)
 				} else {
@@ -96,8 +113,23 @@ func (f filler) fill(m protoreflect.Message, depth int) {
 			f.fill(m.Mutable(fd).Message(), depth-1)
 		default:
 			m.Set(fd, f.scalar(fd))
+			for tries := 0; needed && !m.Has(fd); tries++ { // zero without presence
+				m.Set(fd, f.scalar(fd))
+				if tries > 100 {
+					*f.failed = true
+					return
+				}
+			}
 		}
 	}
+}
+
+// count returns how many items a list or map gets.
+func (f filler) count(needed bool) int {
+	if needed {
+		return 1 + f.IntN(2)
+	}
+	return f.IntN(3)
 }
 
 func (f filler) nanos() int32 {

@@ -83,7 +83,7 @@ func fullWellKnown(name protoreflect.FullName, v *value, dir direction) *value {
 		typ = strings.TrimPrefix(typ, `"type":`)
 		w.keywords, w.rule = `"type":[`+typ+`,"null"]`+rest, ""
 	case name == "google.protobuf.Any":
-		w.keywords += `,"properties":{"@type":{"type":"string","description":"The type URL."}},"required":["@type"]`
+		w.keywords += `,"properties":{"@type":{"type":"string","description":"The type URL."}}`
 	case name == "google.protobuf.Empty":
 		w.keywords += `,"additionalProperties":false`
 	}

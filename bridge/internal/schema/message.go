@@ -18,6 +18,7 @@ type cache struct {
 	full       bool
 	tool       string // the tool that describes types, or ""
 	predefined *predefined
+	facts      *factBook
 	messages   sync.Map // messageKey -> *messageInfo
 	enums      sync.Map // enumKey -> *enumValue
 }
@@ -31,9 +32,10 @@ type messageKey struct {
 
 // messageInfo is what all places of a message share.
 type messageInfo struct {
-	desc protoreflect.MessageDescriptor
-	lax  bool
-	doc  string
+	desc  protoreflect.MessageDescriptor
+	lax   bool
+	doc   string
+	facts *messageFacts
 	// What follows is set by cache.fields.
 	once     sync.Once
 	fields   []*fieldInfo
@@ -112,10 +114,8 @@ func (c *cache) message(md protoreflect.MessageDescriptor, lax bool) *messageInf
 			return info.(*messageInfo) //nolint:errcheck // nothing else is stored
 		}
 	}
-	info := &messageInfo{desc: md, lax: lax, doc: comment(md)}
-	if info.doc == "" {
-		info.doc = commonTypes[md.FullName()]
-	}
+	info := &messageInfo{desc: md, lax: lax, facts: c.facts.of(md)}
+	info.doc = info.facts.doc
 	if usable {
 		first, _ := c.messages.LoadOrStore(key, info)
 		return first.(*messageInfo) //nolint:errcheck // nothing else is stored
@@ -141,12 +141,13 @@ func (c *cache) addFields(info *messageInfo) {
 	}
 	info.rules = rules.text
 	fields := md.Fields()
+	facts := info.facts.read()
 	seen := make(map[string]bool, fields.Len())
 	oneofs := make(map[protoreflect.FullName]string)
 	info.fields = make([]*fieldInfo, 0, fields.Len())
 	for i := range fields.Len() {
 		fd := fields.Get(i)
-		o := readFieldOptions(fd)
+		o := facts[i].fieldOptions
 		if !o.travels(c.dir) {
 			continue
 		}
@@ -156,9 +157,9 @@ func (c *cache) addFields(info *messageInfo) {
 			continue
 		}
 		seen[name] = true
-		f := &fieldInfo{name: name, doc: comment(fd)}
+		f := &fieldInfo{name: name, doc: facts[i].doc}
 		info.fields = append(info.fields, f)
-		if deprecated(fd) && !strings.HasPrefix(strings.ToLower(f.doc), "deprecated") {
+		if facts[i].deprecated && !strings.HasPrefix(strings.ToLower(f.doc), "deprecated") {
 			f.lead = "Deprecated."
 		}
 		if c.dir == reference && o.outputOnly {

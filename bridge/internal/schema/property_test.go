@@ -37,7 +37,7 @@ func wrapped(md protoreflect.MessageDescriptor, b []byte) []byte {
 func TestOutputAcceptsWhatProtoJSONWrites(t *testing.T) {
 	t.Parallel()
 	for seed, md := range everything(t) {
-		for _, opts := range []Options{{}, {MaxBytes: MinMaxBytes}} {
+		for _, opts := range []Options{{}, {MaxBytes: MinMaxBytes}, {Profile: Full}, {Profile: Full, MaxBytes: MinMaxBytes}} {
 			_, out := schemas(t, md, opts)
 			s := validator(t, out)
 			f := filler{Rand: rand.New(rand.NewPCG(uint64(seed), 1))}
@@ -57,36 +57,26 @@ func TestOutputAcceptsWhatProtoJSONWrites(t *testing.T) {
 func TestInputAcceptsTameMessages(t *testing.T) {
 	t.Parallel()
 	for seed, md := range everything(t) {
-		if hasRequiredBehavior(md, map[protoreflect.FullName]bool{}) {
-			continue // a random message leaves such a field out
-		}
-		in, _ := schemas(t, md, Options{})
-		s := validator(t, in)
-		f := filler{Rand: rand.New(rand.NewPCG(uint64(seed), 2)), tame: true}
-		for range 4 {
-			b, err := protojson.MarshalOptions{AllowPartial: true}.Marshal(f.message(md, 4).Interface())
-			if err != nil {
-				t.Fatalf("%s: %v", md.FullName(), err)
+		for _, profile := range []Profile{Portable, Full} {
+			in, _ := schemas(t, md, Options{Profile: profile})
+			s := validator(t, in)
+			failed := false
+			f := filler{Rand: rand.New(rand.NewPCG(uint64(seed), 2)), tame: true, failed: &failed}
+			for range 4 {
+				m := f.message(md, 4)
+				if failed {
+					break
+				}
+				b, err := protojson.MarshalOptions{AllowPartial: true}.Marshal(m.Interface())
+				if err != nil {
+					t.Fatalf("%s: %v", md.FullName(), err)
+				}
+				if err := accepts(t, s, wrapped(md, b)); err != nil {
+					t.Fatalf("%s: %v\nJSON: %s\nschema: %s", md.FullName(), err, b, in)
+				}
 			}
-			if err := accepts(t, s, wrapped(md, b)); err != nil {
-				t.Fatalf("%s: %v\nJSON: %s\nschema: %s", md.FullName(), err, b, in)
-			}
 		}
 	}
-}
-
-func hasRequiredBehavior(md protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
-	if seen[md.FullName()] {
-		return false
-	}
-	seen[md.FullName()] = true
-	for i := range md.Fields().Len() {
-		fd := md.Fields().Get(i)
-		if readFieldOptions(fd).required || fd.Message() != nil && hasRequiredBehavior(fd.Message(), seen) {
-			return true
-		}
-	}
-	return false
 }
 
 func TestWrappedAgreesWithProtoJSON(t *testing.T) {

@@ -287,8 +287,9 @@ func (s fieldRules) apply(c *cache, fd protoreflect.FieldDescriptor, v *value) {
 			return
 		}
 		kind = w
-		if s.required() {
+		if s.required() { // null is unset
 			v.rule = ""
+			v.keywords = strings.Replace(v.keywords, `,"null"]`, "]", 1)
 		}
 	}
 	s.gather(kind, v, g)

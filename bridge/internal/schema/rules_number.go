@@ -78,7 +78,7 @@ func rangeText(lower, upper *bound, inverted bool, text func(protoreflect.Value)
 	return "Must be " + from + " and " + to + "."
 }
 
-func pick(cond bool, yes, no string) string {
+func pick[T any](cond bool, yes, no T) T {
 	if cond {
 		return yes
 	}

@@ -125,13 +125,13 @@ type Renderer struct {
 // New returns a Renderer.
 func New(opts Options) *Renderer {
 	r := &Renderer{opts: opts, kinds: new([directions]cache)}
-	extensions := new(predefined)
+	extensions, facts := new(predefined), new(factBook)
 	for dir := range directions {
 		c := &r.kinds[dir]
 		c.dir = dir
 		c.full = opts.Profile == Full
 		c.tool = clip(opts.DescribeTool, maxToolText)
-		c.predefined = extensions
+		c.predefined, c.facts = extensions, facts
 	}
 	return r
 }
