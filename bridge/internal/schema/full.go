@@ -91,8 +91,8 @@ func fullWellKnown(name protoreflect.FullName, v *value, dir direction) *value {
 }
 
 // defaultValue returns the default of a field as JSON, or "" where it has none
-// or JSON of the direction cannot express it.
-func defaultValue(fd protoreflect.FieldDescriptor, dir direction) string {
+// or JSON cannot express it.
+func defaultValue(fd protoreflect.FieldDescriptor) string {
 	if !fd.HasDefault() || fd.IsList() || fd.Message() != nil {
 		return ""
 	}

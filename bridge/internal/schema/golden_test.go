@@ -56,6 +56,31 @@ func TestGoldenSchemas(t *testing.T) {
 	}
 }
 
+func TestGoldenFull(t *testing.T) {
+	t.Parallel()
+	files := sink(t)
+	for _, name := range []string{
+		"sink.v1.Presence", "sink.v1.Collections", "sink.v1.Tree", "sink.v1.WellKnown", "sink.v2.Legacy", "sink.v3.Modern",
+	} {
+		in, out := schemas(t, find[protoreflect.MessageDescriptor](t, files, name), Options{Profile: Full})
+		golden(t, name+".full.golden", []byte("-- input --\n"+indent(t, in)+"\n-- output --\n"+indent(t, out)+"\n"))
+	}
+}
+
+func TestGoldenTypes(t *testing.T) {
+	t.Parallel()
+	files := sink(t)
+	var b strings.Builder
+	for _, name := range []string{"sink.v1.Mode", "sink.v1.Presence", "sink.v1.Tree"} {
+		s, err := Type(find[protoreflect.Descriptor](t, files, name), Options{DescribeTool: "describe_type"})
+		if err != nil || s.Pruned {
+			t.Fatalf("%s: %v, pruned is %t", name, err, s.Pruned)
+		}
+		fmt.Fprintf(&b, "-- %s --\n%s\n", name, indent(t, s.JSON))
+	}
+	golden(t, "types.golden", []byte(b.String()))
+}
+
 func TestGoldenTools(t *testing.T) {
 	t.Parallel()
 	files := sink(t)

@@ -106,6 +106,7 @@ func TestGoogleWithoutRace(t *testing.T) {
 	if !raceEnabled || testing.Short() {
 		t.Skip("the tests run in full, or are to be short")
 	}
+	t.Parallel()
 	nodetools.Module(t, "google-proto-files", "package.json")
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run=^TestGoogle", ".")
 	cmd.Env = append(os.Environ(), "GOFLAGS=")
@@ -116,6 +117,7 @@ func TestGoogleWithoutRace(t *testing.T) {
 
 // TestGoogleSchemas renders every method of the Google APIs in both profiles.
 func TestGoogleSchemas(t *testing.T) {
+	t.Parallel()
 	g := googleAPIs(t)
 	if g.whole && len(g.methods) != googleMethods {
 		t.Errorf("%d methods, want %d", len(g.methods), googleMethods)
@@ -193,6 +195,7 @@ func checkGoogle(t *testing.T, md protoreflect.MessageDescriptor, s Schema, opts
 
 // TestGoogleTypes describes the types of the Google APIs on their own.
 func TestGoogleTypes(t *testing.T) {
+	t.Parallel()
 	g := googleAPIs(t)
 	r := New(Options{DescribeTool: "describe_type"})
 	seen := make(map[protoreflect.FullName]bool)
@@ -226,6 +229,7 @@ func TestGoogleTypes(t *testing.T) {
 
 // TestGoogleTools checks the other parts of every tool.
 func TestGoogleTools(t *testing.T) {
+	t.Parallel()
 	g := googleAPIs(t)
 	names := Names(g.methods, nil)
 	check(t, names, len(g.methods))

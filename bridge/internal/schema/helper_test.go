@@ -124,7 +124,7 @@ func schemas(t testing.TB, md protoreflect.MessageDescriptor, opts Options) (in,
 			t.Fatalf("%s of %s: %v", side.name, md.FullName(), err)
 		}
 		b := s.JSON
-		for range 2 {
+		for range 2 { // the second time from what the first one kept
 			again, _ := side.again(md)
 			if !bytes.Equal(b, again.JSON) || s.Pruned != again.Pruned {
 				t.Errorf("%s of %s is not deterministic:\n%s\n%s", side.name, md.FullName(), b, again.JSON)

@@ -3,9 +3,12 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -88,7 +91,7 @@ func TestHostile(t *testing.T) {
 	required := take()
 
 	write("enum E {\n")
-	for i := range 20000 {
+	for i := range 100000 {
 		write("VALUE_NUMBER_%d = %d;\n", i, i)
 	}
 	write("}\nmessage M {\n")
@@ -113,13 +116,46 @@ func TestHostile(t *testing.T) {
 	oneof := take()
 
 	write("message M {\n")
+	for i := range 400 {
+		write("oneof o%d { string a%d = %d; string b%d = %d; string c%d = %d; }\n", i, i, 3*i+1, i, 3*i+2, i, 3*i+3)
+	}
+	write("}\n")
+	unions := take()
+
+	for i := range 300 {
+		write("string s%d = %d [(buf.validate.field) = {required: true, cel: [{id: 'x', message: %q, expression: 'true'}]}];\n", i, i+1, strings.Repeat("must be so and so ", 100))
+	}
+	ruledWide := take()
+
+	write("message M {\n")
 	for i := range 500 {
 		write("string x%d = %d [json_name = \"%s\\\"%d\"];\n", i, i+1, strings.Repeat("\\x01\\\\", 100), i)
 	}
 	write("}\n")
 	names := take()
 
+	large := strings.Repeat("must never end ", 700_000) // 10 MB
+	rule := func(options string) string {
+		return "import \"buf/validate/validate.proto\";\nmessage M { string s = 1 [" + options + "]; }"
+	}
+	value := strconv.Quote(large)
+
 	for _, test := range []struct{ name, body, message string }{
+		{"large comment", "// " + large + "\nmessage M {\n// " + large + "\nstring s = 1; }", "h.M"},
+		{"large message of a rule", rule("(buf.validate.field).cel = {id: 'x', message: " + value + ", expression: 'true'}"), "h.M"},
+		{"large expression", rule("(buf.validate.field).cel_expression = " + value), "h.M"},
+		{"large pattern", rule("(buf.validate.field).string.pattern = " + value), "h.M"},
+		{"large prefix", rule("(buf.validate.field).string.prefix = " + value), "h.M"},
+		{"large constant", rule("(buf.validate.field).string.const = " + value), "h.M"},
+		{"large list", rule("(buf.validate.field).string = {in: [" + strings.Repeat("'value', ", 100_000) + "'last']}"), "h.M"},
+		{"large example", rule("(buf.validate.field).string.example = " + value), "h.M"},
+		{"large numbers", rule("(buf.validate.field).string = {min_len: 18446744073709551615, max_len: 18446744073709551615, " +
+			"min_bytes: 18446744073709551615, max_bytes: 18446744073709551615}"), "h.M"},
+		{"large bytes", strings.ReplaceAll(rule("(buf.validate.field).bytes = {min_len: 18446744073709551615, max_len: 18446744073709551614, prefix: "+value+"}"),
+			"string s", "bytes s"), "h.M"},
+		{"rules of another type", rule("(buf.validate.field) = {repeated: {items: {repeated: {items: {map: {keys: {}}}}}}}"), "h.M"},
+		{"wide rules", "import \"buf/validate/validate.proto\";\nmessage M {\n" + ruledWide + "}", "h.M"},
+		{"unions", unions, "h.M"},
 		{"mutual recursion", mutual, "h.M0"},
 		{"deep", deep, "h.D0"},
 		{"wide", wide, "h.M"},
@@ -268,6 +304,125 @@ func TestPruneCounts(t *testing.T) {
 	}
 }
 
+// described describes a type on its own.
+func described(t *testing.T, d protoreflect.Descriptor) Schema {
+	t.Helper()
+	s, err := Type(d, Options{DescribeTool: "describe_type"})
+	if err != nil {
+		t.Fatalf("%s: %v", d.FullName(), err)
+	}
+	if len(s.JSON) > TypeMaxBytes {
+		t.Errorf("%s: %d bytes", d.FullName(), len(s.JSON))
+	}
+	validator(t, s.JSON)
+	return s
+}
+
+func TestTypeErrors(t *testing.T) {
+	t.Parallel()
+	files := sink(t)
+	for _, test := range []struct {
+		d    protoreflect.Descriptor
+		want string
+	}{
+		{nil, "schema: no descriptor"},
+		{find[protoreflect.ServiceDescriptor](t, files, "sink.v1.SinkService"), "schema: sink.v1.SinkService is neither a message nor an enum"},
+	} {
+		if _, err := Type(test.d, Options{}); err == nil || err.Error() != test.want {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+}
+
+// TestPruned holds that what is left out is named, with the tool that tells.
+func TestPruned(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("syntax = \"proto3\"; package p;\nmessage M { Deep deep = 1; Many many = 2; string s = 3; }\nenum Many { ZERO = 0;\n")
+	for i := range 200 {
+		fmt.Fprintf(&b, "VALUE_%d = %d;\n", i+1, i+1)
+	}
+	b.WriteString("}\nmessage Deep {\n")
+	for i := range 200 {
+		fmt.Fprintf(&b, "string field_%d = %d;\n", i, i+1)
+	}
+	b.WriteString("}\nmessage Wide {\n")
+	for i := range 3000 {
+		fmt.Fprintf(&b, "string field_%d = %d;\n", i, i+1)
+	}
+	b.WriteString("}\n")
+	files := compile(t, map[string]string{"p.proto": b.String()})
+	m := find[protoreflect.MessageDescriptor](t, files, "p.M")
+	wide := find[protoreflect.MessageDescriptor](t, files, "p.Wide")
+	for _, profile := range []Profile{Portable, Full} {
+		for _, test := range []struct {
+			md    protoreflect.MessageDescriptor
+			tool  string
+			bytes int
+			want  []string
+		}{
+			{m, "", 2000, []string{"Message p.Deep; its fields are not listed here.", "One of 201 names: ZERO, VALUE_1,"}},
+			{m, "tell", 2000, []string{"Message p.Deep; call tell for its fields.", "VALUE_7; call tell for all of p.Many."}},
+			{m, "tell", MaxMaxBytes, nil},
+			{wide, "", 2000, []string{"more fields have no room here: "}},
+			{wide, "tell", 2000, []string{"; call tell for all of p.Wide."}},
+		} {
+			in, _ := schemas(t, test.md, Options{Profile: profile, DescribeTool: test.tool, MaxBytes: test.bytes})
+			s, _ := Input(test.md, Options{Profile: profile, DescribeTool: test.tool, MaxBytes: test.bytes})
+			if s.Pruned != (test.want != nil) {
+				t.Errorf("pruned is %t: %s", s.Pruned, in)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(string(in), want) {
+					t.Errorf("%q is not in %s", want, in)
+				}
+			}
+		}
+	}
+	if s := described(t, wide); !s.Pruned || len(s.JSON) < TypeMaxBytes/2 {
+		t.Errorf("pruned is %t, %d bytes", s.Pruned, len(s.JSON))
+	}
+	if s := described(t, find[protoreflect.Descriptor](t, files, "p.Many")); s.Pruned || !strings.Contains(string(s.JSON), "VALUE_200") {
+		t.Errorf("pruned is %t: %s", s.Pruned, s.JSON)
+	}
+}
+
+// TestMalformedOptions renders a message whose options are no messages.
+func TestMalformedOptions(t *testing.T) {
+	t.Parallel()
+	file := protodesc.ToFileDescriptorProto(find[protoreflect.MessageDescriptor](t, sink(t), "sink.v1.Presence").ParentFile())
+	good := protowire.AppendBytes(protowire.AppendTag(nil, validateNumber, protowire.BytesType),
+		[]byte{0xca, 0x01, 0x02, 0x08, 0x03}) // part of a field
+	for _, raw := range [][]byte{
+		{0xff}, {0x3a, 0x80, 0x49}, good, append(good, 0xff, 0xff),
+		protowire.AppendBytes(protowire.AppendTag(nil, validateNumber, protowire.BytesType), []byte{0xff, 0xff, 0xff}),
+		protowire.AppendVarint(protowire.AppendTag(nil, validateNumber, protowire.VarintType), 7),
+		protowire.AppendBytes(protowire.AppendTag(nil, fieldBehaviorNumber, protowire.BytesType), []byte{0xff}),
+	} {
+		bad := proto.CloneOf(file)
+		for _, m := range bad.GetMessageType() {
+			m.Options = &descriptorpb.MessageOptions{}
+			m.Options.ProtoReflect().SetUnknown(slices.Clone(raw))
+			for _, f := range m.GetField() {
+				f.Options = &descriptorpb.FieldOptions{}
+				f.Options.ProtoReflect().SetUnknown(slices.Clone(raw))
+			}
+			for _, o := range m.GetOneofDecl() {
+				o.Options = &descriptorpb.OneofOptions{}
+				o.Options.ProtoReflect().SetUnknown(slices.Clone(raw))
+			}
+		}
+		fd, err := protodesc.FileOptions{AllowUnresolvable: true}.New(bad, protoregistry.GlobalFiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range fd.Messages().Len() {
+			schemas(t, fd.Messages().Get(i), Options{})
+			schemas(t, fd.Messages().Get(i), Options{Profile: Full})
+		}
+	}
+}
+
 // FuzzDescriptor renders whatever protodesc takes for a file.
 func FuzzDescriptor(f *testing.F) {
 	sink(f).RangeFiles(func(fd protoreflect.FileDescriptor) bool {
@@ -278,7 +433,15 @@ func FuzzDescriptor(f *testing.F) {
 		f.Add(b)
 		return true
 	})
+	rules, err := proto.Marshal(protodesc.ToFileDescriptorProto(ruledMessage(f, ruledFiles(f), 0).ParentFile()))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(rules)
 	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 64<<10 {
+			t.Skip("size alone is tested elsewhere")
+		}
 		var file descriptorpb.FileDescriptorProto
 		if proto.Unmarshal(b, &file) != nil {
 			t.Skip("no file descriptor")
@@ -288,8 +451,15 @@ func FuzzDescriptor(f *testing.F) {
 			t.Skip("a file that no registry takes")
 		}
 		for i := range fd.Messages().Len() {
-			schemas(t, fd.Messages().Get(i), Options{})
-			schemas(t, fd.Messages().Get(i), Options{MaxBytes: MinMaxBytes})
+			md := fd.Messages().Get(i)
+			schemas(t, md, Options{})
+			schemas(t, md, Options{MaxBytes: MinMaxBytes, DescribeTool: "describe_type"})
+			schemas(t, md, Options{Profile: Full})
+			schemas(t, md, Options{Profile: Full, MaxBytes: MinMaxBytes})
+			described(t, md)
+		}
+		for i := range fd.Enums().Len() {
+			described(t, fd.Enums().Get(i))
 		}
 		for i := range fd.Services().Len() {
 			for j := range fd.Services().Get(i).Methods().Len() {

@@ -181,11 +181,11 @@ func (c *cache) addFields(info *messageInfo) {
 			}
 			f.rule = rule
 		}
-		f.required = c.dir != output && !(c.dir == reference && o.outputOnly) &&
+		f.required = (c.dir == input || c.dir == reference && !o.outputOnly) &&
 			(says.required() || group == nil && (o.required || fd.Cardinality() == protoreflect.Required))
 		f.value = c.field(fd, says)
 		if c.full {
-			if d := defaultValue(fd, c.dir); d != "" {
+			if d := defaultValue(fd); d != "" {
 				f.value = f.value.with(`,"default":` + d)
 			}
 		}

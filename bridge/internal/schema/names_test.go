@@ -107,6 +107,67 @@ func TestNamesProperties(t *testing.T) {
 	}
 }
 
+// TestNamesStayGiven adds, removes and renames services at random. Whoever
+// keeps what was given finds every name unchanged, and no name given twice.
+func TestNamesStayGiven(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	packages := []string{"", "a.", "a.v1.", "a.v2.", "b.v1.", "b.a.v1."}
+	services := []string{"S", "T", "S_T", strings.Repeat("Wide", 12), strings.Repeat("Wide", 12) + "r"}
+	rpcs := []string{"M", "Get", "T_M", strings.Repeat("Long", 8)}
+	for range 100 {
+		served := map[string]bool{}                  // services
+		given := map[protoreflect.FullName]string{}  // ever
+		owners := map[string]protoreflect.FullName{} // of names
+		for range 30 {
+			pick := func() string { return packages[r.IntN(len(packages))] + services[r.IntN(len(services))] }
+			switch all := slices.Sorted(maps.Keys(served)); {
+			case len(all) == 0 || r.IntN(3) > 0:
+				served[pick()] = true
+			case r.IntN(2) == 0:
+				delete(served, all[r.IntN(len(all))])
+			default: // renamed: gone, and there under another name
+				delete(served, all[r.IntN(len(all))])
+				served[pick()] = true
+			}
+			var list []string
+			for service := range served {
+				for _, rpc := range rpcs {
+					list = append(list, service+"."+rpc)
+				}
+			}
+			names := Names(fakes(list...), given)
+			check(t, names, len(list))
+			for full, name := range names {
+				if before, ok := given[full]; ok && before != name {
+					t.Fatalf("%s was %s, is %s", full, before, name)
+				}
+				if owner, ok := owners[name]; ok && owner != full {
+					t.Fatalf("%s is the name of %s, and was of %s", name, full, owner)
+				}
+				given[full], owners[name] = name, full
+			}
+		}
+	}
+}
+
+func TestNamesWithHashes(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("Long", 20)
+	names := Names(fakes("a."+long+".Get", "b."+long+".Get", "a."+long+"."+long, "a.S."+long), nil)
+	check(t, names, 4)
+	for full, name := range names {
+		head, tail := name[:len(name)-hashLen-1], name[len(name)-hashLen-1:]
+		if len(name) > maxName || tail[0] != '_' || !strings.HasPrefix(string(full[2:]), head[:12]) && head[:2] != "S_" {
+			t.Errorf("%s: %q", full, name)
+		}
+		alone := Names(fakes(string(full)), nil)
+		if alone[full] != name {
+			t.Errorf("%s: %q, and %q on its own", full, name, alone[full])
+		}
+	}
+}
+
 func check(t *testing.T, names map[protoreflect.FullName]string, want int) {
 	t.Helper()
 	if len(names) != want {

@@ -34,6 +34,9 @@ func wrapped(md protoreflect.MessageDescriptor, b []byte) []byte {
 	return fmt.Appendf(nil, `{%q:%s}`, WrapKey, b)
 }
 
+// rounds is how many random messages of a type are tried.
+var rounds = pick(raceEnabled, 2, 6)
+
 func TestOutputAcceptsWhatProtoJSONWrites(t *testing.T) {
 	t.Parallel()
 	for seed, md := range everything(t) {
@@ -41,7 +44,7 @@ func TestOutputAcceptsWhatProtoJSONWrites(t *testing.T) {
 			_, out := schemas(t, md, opts)
 			s := validator(t, out)
 			f := filler{Rand: rand.New(rand.NewPCG(uint64(seed), 1))}
-			for range 6 {
+			for range rounds {
 				b, err := protojson.MarshalOptions{AllowPartial: true}.Marshal(f.message(md, 4).Interface())
 				if err != nil {
 					t.Fatalf("%s: %v", md.FullName(), err)
@@ -62,7 +65,7 @@ func TestInputAcceptsTameMessages(t *testing.T) {
 			s := validator(t, in)
 			failed := false
 			f := filler{Rand: rand.New(rand.NewPCG(uint64(seed), 2)), tame: true, failed: &failed}
-			for range 4 {
+			for range rounds {
 				m := f.message(md, 4)
 				if failed {
 					break

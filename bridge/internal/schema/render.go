@@ -6,7 +6,7 @@ import (
 )
 
 // docs says how much of the author's words is written.
-type docs int
+type docs uint8
 
 const (
 	allDocs docs = iota

@@ -151,6 +151,7 @@ func ruleValue(xd protoreflect.FieldDescriptor, wire protowire.Type, v uint64, d
 		return strconv.FormatInt(int64(int32(v)), 10) //nolint:gosec // this is how the wire format has it
 	case protoreflect.Sfixed64Kind:
 		return strconv.FormatInt(int64(v), 10) //nolint:gosec // this is how the wire format has it
+	default: // what has no short text
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -38,13 +39,16 @@ func durationText(i instant) string {
 	if i.seconds < 0 || i.nanos < 0 {
 		sign = "-"
 	}
-	abs := func(n int64) uint64 {
-		if n < 0 {
-			return -uint64(n)
-		}
-		return uint64(n)
+	// Taken apart, both parts lose their sign; the seconds of a Duration are
+	// far from the smallest integer.
+	seconds, nanos := i.seconds, i.nanos
+	if sign != "" {
+		seconds, nanos = -max(seconds, -math.MaxInt64), -nanos
 	}
-	return strings.TrimRight(fmt.Sprintf("%s%d.%09d", sign, abs(i.seconds), abs(int64(i.nanos))), "0") + "s"
+	if seconds < 0 || nanos < 0 {
+		return "an invalid duration"
+	}
+	return strings.TrimRight(fmt.Sprintf("%s%d.%09d", sign, seconds, nanos), "0") + "s"
 }
 
 func timestampText(i instant) string {
