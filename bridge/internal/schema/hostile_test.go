@@ -423,6 +423,19 @@ func TestMalformedOptions(t *testing.T) {
 	}
 }
 
+// sound checks a schema without the time that a validator takes.
+func sound(t *testing.T, d protoreflect.Descriptor, s Schema, err error, limit int, profile Profile) {
+	t.Helper()
+	if err != nil || len(s.JSON) > limit || !json.Valid(s.JSON) {
+		t.Fatalf("%s: %v, %d bytes of %d: %s", d.FullName(), err, len(s.JSON), limit, s.JSON)
+	}
+	if profile == Portable {
+		for _, p := range portable(s.JSON) {
+			t.Errorf("%s: %s", d.FullName(), p)
+		}
+	}
+}
+
 // FuzzDescriptor renders whatever protodesc takes for a file.
 func FuzzDescriptor(f *testing.F) {
 	sink(f).RangeFiles(func(fd protoreflect.FileDescriptor) bool {
@@ -433,11 +446,17 @@ func FuzzDescriptor(f *testing.F) {
 		f.Add(b)
 		return true
 	})
-	rules, err := proto.Marshal(protodesc.ToFileDescriptorProto(ruledMessage(f, ruledFiles(f), 0).ParentFile()))
-	if err != nil {
-		f.Fatal(err)
+	whole := find[protoreflect.MessageDescriptor](f, ruledFiles(f), "rules.v1.Whole").ParentFile()
+	rules := protodesc.ToFileDescriptorProto(whole)
+	all := rules.GetMessageType()
+	for some := range slices.Chunk(all, 12) {
+		rules.MessageType = some
+		b, err := proto.Marshal(rules)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
 	}
-	f.Add(rules)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 64<<10 {
 			t.Skip("size alone is tested elsewhere")
@@ -450,16 +469,25 @@ func FuzzDescriptor(f *testing.F) {
 		if err != nil {
 			t.Skip("a file that no registry takes")
 		}
-		for i := range fd.Messages().Len() {
-			md := fd.Messages().Get(i)
-			schemas(t, md, Options{})
-			schemas(t, md, Options{MaxBytes: MinMaxBytes, DescribeTool: "describe_type"})
-			schemas(t, md, Options{Profile: Full})
-			schemas(t, md, Options{Profile: Full, MaxBytes: MinMaxBytes})
-			described(t, md)
+		var renderers []*Renderer
+		for _, profile := range []Profile{Portable, Full} {
+			r := New(Options{Profile: profile, DescribeTool: "describe_type"})
+			renderers = append(renderers, r, r.Within(MinMaxBytes))
 		}
-		for i := range fd.Enums().Len() {
-			described(t, fd.Enums().Get(i))
+		for _, r := range renderers {
+			for i := range min(fd.Messages().Len(), 16) {
+				md := fd.Messages().Get(i)
+				in, err := r.Input(md)
+				sound(t, md, in, err, r.opts.maxBytes(), r.opts.Profile)
+				out, err := r.Output(md)
+				sound(t, md, out, err, r.opts.maxBytes(), r.opts.Profile)
+				one, err := r.Type(md)
+				sound(t, md, one, err, TypeMaxBytes, r.opts.Profile)
+			}
+			for i := range min(fd.Enums().Len(), 16) {
+				one, err := r.Type(fd.Enums().Get(i))
+				sound(t, fd.Enums().Get(i), one, err, TypeMaxBytes, Full)
+			}
 		}
 		for i := range fd.Services().Len() {
 			for j := range fd.Services().Get(i).Methods().Len() {

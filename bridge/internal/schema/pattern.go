@@ -48,10 +48,11 @@ func writeLiteral(b *strings.Builder, r rune, class bool) {
 	b.WriteRune(r)
 }
 
-// ecma returns a regular expression of RE2 in the syntax of ECMA-262, with or
-// without its flag u. ok is false unless both are sure to match the same
-// strings: what the two syntaxes share, and "." and "\s", which are written as
-// what RE2 takes them for.
+// ecma returns a regular expression of RE2 in the syntax of ECMA-262. ok is
+// false unless both are sure to match the same strings: what the two syntaxes
+// share, and "." and "\s", which are written as what RE2 takes them for. With
+// the flag u, as JSON Schema has it, that is true of all strings; without it,
+// of those without characters beyond U+FFFF, which then count twice.
 func ecma(pattern string) (translated string, ok bool) {
 	if len(pattern) > maxPattern || !utf8.ValidString(pattern) {
 		return "", false
@@ -72,6 +73,8 @@ func ecma(pattern string) (translated string, ok bool) {
 type translator struct {
 	rest string
 	out  strings.Builder
+	// asserted is set after an assertion, which only RE2 repeats.
+	asserted bool
 }
 
 func (t *translator) take(n int) string {
@@ -81,6 +84,8 @@ func (t *translator) take(n int) string {
 }
 
 func (t *translator) next() bool {
+	asserted := t.asserted
+	t.asserted = false
 	switch c := t.rest[0]; c {
 	case '(':
 		if strings.HasPrefix(t.rest, "(?") {
@@ -92,12 +97,19 @@ func (t *translator) next() bool {
 		}
 		t.out.WriteString(t.take(1))
 		return true
-	case ')', '|', '^', '$', '*', '+', '?':
+	case '^', '$':
+		t.asserted = true
 		t.out.WriteString(t.take(1))
 		return true
+	case ')', '|':
+		t.out.WriteString(t.take(1))
+		return true
+	case '*', '+', '?':
+		t.out.WriteString(t.take(1))
+		return !asserted
 	case '{':
 		n := repetition(t.rest)
-		if n == 0 {
+		if n == 0 || asserted {
 			return false // a literal to RE2, an error elsewhere
 		}
 		t.out.WriteString(t.take(n))
@@ -142,6 +154,7 @@ func (t *translator) escape(class bool) bool {
 		if class {
 			return false
 		}
+		t.asserted = true
 		t.out.WriteString(t.take(2))
 		return true
 	case 's':
@@ -159,6 +172,7 @@ func (t *translator) escape(class bool) bool {
 		if class {
 			return false
 		}
+		t.asserted = true
 		t.take(2)
 		t.out.WriteString(pick(c == 'A', "^", "$"))
 		return true
