@@ -62,6 +62,8 @@ type fieldInfo struct {
 	required bool
 	value    *value
 	heads    atomic.Pointer[head]
+	// child is the message that value holds, once it was asked for.
+	child atomic.Pointer[messageInfo]
 }
 
 // value is one node of a schema. Exactly one of list, mapping, message, enum
@@ -258,10 +260,11 @@ func (c *cache) single(fd protoreflect.FieldDescriptor, says fieldRules) *value 
 func (c *cache) oneof(info *messageInfo, od protoreflect.OneofDescriptor) string {
 	const most = 8
 	required := c.dir != output && !info.lax && oneofRequired(od)
+	facts := info.facts.read()
 	var names []string
 	for i := range od.Fields().Len() {
 		fd := od.Fields().Get(i)
-		if readFieldOptions(fd).travels(c.dir) {
+		if facts[fd.Index()].travels(c.dir) {
 			names = append(names, strings.Map(visible, fd.JSONName()))
 		}
 	}

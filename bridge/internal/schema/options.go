@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"sync"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -69,7 +71,7 @@ func (o fieldOptions) travels(dir direction) bool {
 
 func readFieldOptions(fd protoreflect.FieldDescriptor) fieldOptions {
 	var o fieldOptions
-	eachField(encodeOptions(fd), func(num protowire.Number, typ protowire.Type, v uint64, data []byte) {
+	eachOption(fd, func(num protowire.Number, typ protowire.Type, v uint64, data []byte) {
 		switch {
 		case num == validateNumber && typ == protowire.BytesType:
 			o.rules = append(o.rules, data...) // parts of a message merge
@@ -94,7 +96,7 @@ func readFieldOptions(fd protoreflect.FieldDescriptor) fieldOptions {
 // d, or nil.
 func extensionBytes(d protoreflect.Descriptor, extension protowire.Number) []byte {
 	var b []byte
-	eachField(encodeOptions(d), func(num protowire.Number, typ protowire.Type, _ uint64, data []byte) {
+	eachOption(d, func(num protowire.Number, typ protowire.Type, _ uint64, data []byte) {
 		if num == extension && typ == protowire.BytesType {
 			b = append(b, data...)
 		}
@@ -106,7 +108,7 @@ func extensionBytes(d protoreflect.Descriptor, extension protowire.Number) []byt
 // "". Additional bindings are other ways to the same method.
 func httpVerb(md protoreflect.MethodDescriptor) string {
 	verb := ""
-	eachField(encodeOptions(md), func(num protowire.Number, typ protowire.Type, _ uint64, rule []byte) {
+	eachOption(md, func(num protowire.Number, typ protowire.Type, _ uint64, rule []byte) {
 		if num != httpNumber || typ != protowire.BytesType {
 			return
 		}
@@ -133,18 +135,29 @@ func httpVerb(md protoreflect.MethodDescriptor) string {
 	return verb
 }
 
-// encodeOptions returns the encoded options of d. Options that cannot be
-// encoded count as none.
-func encodeOptions(d protoreflect.Descriptor) []byte {
+// encodings are buffers for encoded options.
+var encodings = sync.Pool{New: func() any { return new([]byte) }}
+
+// eachOption calls f for the encoded options of d, as [eachField] does. What f
+// is given is valid during the call only. Options that cannot be encoded count
+// as none.
+func eachOption(d protoreflect.Descriptor, f func(num protowire.Number, typ protowire.Type, v uint64, data []byte)) {
 	opts := d.Options()
 	if opts == nil || !opts.ProtoReflect().IsValid() {
-		return nil
+		return
 	}
-	b, err := proto.MarshalOptions{AllowPartial: true, Deterministic: true}.Marshal(opts)
-	if err != nil {
-		return nil
+	buf, ok := encodings.Get().(*[]byte)
+	if !ok {
+		return // the pool holds nothing else
 	}
-	return b
+	b, err := proto.MarshalOptions{AllowPartial: true}.MarshalAppend((*buf)[:0], opts)
+	if err == nil {
+		eachField(b, f)
+	}
+	if cap(b) <= MaxMaxBytes {
+		*buf = b
+		encodings.Put(buf)
+	}
 }
 
 // eachField calls f for the fields of an encoded message up to the first

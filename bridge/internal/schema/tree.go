@@ -111,7 +111,12 @@ func (b *builder) expand(o *object, fields []*fieldInfo) {
 		p := &o.props[i]
 		p.fieldInfo, p.depth = f, o.depth
 		if m := f.value.messageOf(); m != nil {
-			p.child = b.child(o, p, b.message(m.message, m.lax))
+			info := f.child.Load()
+			if info == nil {
+				info = b.message(m.message, m.lax)
+				f.child.Store(info)
+			}
+			p.child = b.child(o, p, info)
 		}
 	}
 }
