@@ -1,39 +1,45 @@
 package schema
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 const hexDigits = "0123456789abcdef"
 
 // appendString appends s as a JSON string. Bytes that are not UTF-8 become
 // U+FFFD.
 func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	if plainASCII(s) {
-		return append(append(b, s...), '"')
-	}
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
-		case r == '\n':
+	b = append(slices.Grow(b, len(s)+2), '"')
+	done := 0 // what is copied
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				b = utf8.AppendRune(append(b, s[done:i]...), r)
+				done = i + n
+			}
+			i += n
+			continue
+		}
+		b = append(b, s[done:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
 			b = append(b, '\\', 'n')
-		case r == '\t':
+		case '\t':
 			b = append(b, '\\', 't')
-		case r < ' ' || r == 0x7f:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&0xf])
 		default:
-			b = utf8.AppendRune(b, r)
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
 		}
+		i++
+		done = i
 	}
-	return append(b, '"')
-}
-
-// plainASCII reports whether s needs no escapes in JSON.
-func plainASCII(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
+	return append(append(b, s[done:]...), '"')
 }

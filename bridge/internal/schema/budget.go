@@ -20,16 +20,24 @@ var steps = []mode{
 // buffers are those of writers.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
+func takeBuffer() []byte {
+	if buf, ok := buffers.Get().(*[]byte); ok {
+		return *buf
+	}
+	return nil
+}
+
+func giveBuffer(buf []byte) {
+	if cap(buf) <= MaxMaxBytes {
+		buf = buf[:0]
+		buffers.Put(&buf)
+	}
+}
+
 // fit renders t in at most limit bytes.
 func (c *cache) fit(t *tree, limit int) Schema {
-	buf, _ := buffers.Get().(*[]byte)
-	w := writer{cache: c, limit: limit, maxBytes: limit, buf: *buf}
-	defer func() {
-		if cap(w.buf) <= MaxMaxBytes {
-			*buf = w.buf
-			buffers.Put(buf)
-		}
-	}()
+	w := writer{cache: c, limit: limit, maxBytes: limit, buf: takeBuffer()}
+	defer func() { giveBuffer(w.buf) }()
 	if c.full {
 		w.queued = make(map[*object]bool)
 	}
@@ -65,7 +73,7 @@ func (w *writer) render(t *tree, m mode) bool {
 
 // unlimited returns a writer for sizes.
 func (w *writer) unlimited(m mode) *writer {
-	sizes := &writer{cache: w.cache, mode: m, maxBytes: w.maxBytes}
+	sizes := &writer{cache: w.cache, mode: m, maxBytes: w.maxBytes, buf: takeBuffer()}
 	if w.full {
 		sizes.queued = make(map[*object]bool)
 	}
@@ -76,6 +84,7 @@ func (w *writer) unlimited(m mode) *writer {
 // schema fits, and reports whether it does.
 func (w *writer) prune(t *tree, m mode) bool {
 	sizes := w.unlimited(m)
+	defer func() { giveBuffer(sizes.buf) }()
 	sizes.root(t.root, nil, nil)
 	size := len(sizes.buf)
 	for i := len(t.nested) - 1; i >= 0 && size > w.limit; i-- {
@@ -123,6 +132,7 @@ func (w *writer) propertySize(p *property, m mode) int {
 func (w *writer) trim(t *tree, m mode) Schema {
 	root := t.root
 	sizes := w.unlimited(m)
+	defer func() { giveBuffer(sizes.buf) }()
 	sizes.root(root, func(int) bool { return false }, nil)
 	room := w.limit - len(sizes.buf) - len(`,"description":"","required":[]`) - maxLeftText
 	keep := make([]bool, len(root.props))

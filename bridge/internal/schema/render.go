@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -269,10 +270,11 @@ type encoder struct {
 }
 
 func (e *encoder) head() *head {
-	e.buf = append(appendString(e.buf, e.field.name), ':')
+	e.buf = append(appendString(takeBuffer(), e.field.name), ':')
+	defer func() { giveBuffer(e.buf) }()
 	v := e.field.value
 	e.value(v, true)
-	h := &head{bytes: e.buf, pruned: e.sampled || e.state == closed}
+	h := &head{bytes: slices.Clone(e.buf), pruned: e.sampled || e.state == closed}
 	if v.messageOf() != nil {
 		h.tail = pick(v.message != nil, "}", "}}")
 	}
