@@ -116,6 +116,10 @@ var rooms = []room{
 		why:       "whether a value follows its rules is a matter of its descriptor, and only this room knows CEL",
 	},
 	{
+		packages: []string{"bridge/internal/search"},
+		why:      "it ranks texts, and knows neither MCP nor protobuf",
+	},
+	{
 		packages:  []string{"bridge/internal/status", "bridge/internal/metadata"},
 		may:       []string{"protocol", "internal/jsontok", "bridge/internal/rpc/...", "bridge/internal/fieldpath", "bridge/internal/transcode", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),
