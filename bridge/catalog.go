@@ -36,7 +36,8 @@ type catalog struct {
 	pages   []json.RawMessage
 	// taskPages are the pages for clients that know tasks of 2025-11-25.
 	taskPages  []json.RawMessage
-	operations bool // some tool starts long-running operations
+	operations bool       // some tool starts long-running operations
+	meta       *metaTools // nil where all tools are listed
 	warnings   []string
 }
 
@@ -44,6 +45,7 @@ type tool struct {
 	Tool
 	plan       *backend.Plan
 	operations *backend.Operations // nil where calls start none
+	words      []string            // that a search finds it by, besides its texts
 }
 
 // newCatalog makes the catalog of the given descriptor sets, one for every
@@ -102,6 +104,9 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		method := methods[i]
 		t := &tool{Tool: describe(method), plan: plans[method.FullName()]}
 		t.Name = c.names[method.FullName()]
+		if cfg.toolSearch {
+			t.words = append(fieldNames(method.Input()), t.Method)
+		}
 		if err := t.render(schemas, method, origin[method.FullName()]); err != nil {
 			t.Name, t.InputSchema, t.NotCallable = "", nil, err.Error()
 		}
@@ -126,6 +131,10 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	slices.SortFunc(c.others, func(a, b Tool) int { return cmp.Compare(a.Method, b.Method) })
 	c.paginate(cfg.pageSize)
 	c.paginateForTasks(cfg.pageSize)
+	if c.meta = newMetaTools(cfg, c); c.meta != nil {
+		c.pages = []json.RawMessage{c.meta.page}
+		c.taskPages = c.pages
+	}
 	return c, nil
 }
 
@@ -213,20 +222,25 @@ func appendTools(tools []*tool) []byte {
 		if i > 0 {
 			page = append(page, ',')
 		}
-		page = t.append(page)
+		page = t.append(page, &t.Tool)
 	}
 	return append(page, ']')
 }
 
-func (t *tool) append(dst []byte) []byte {
-	keep := func(name string, part *json.RawMessage) {
-		if *part == nil {
+// append appends the tool, and sets the schemas of keep, where that is not nil,
+// to parts of what it appended.
+func (t *tool) append(dst []byte, keep *Tool) []byte {
+	if keep == nil {
+		keep = &Tool{}
+	}
+	part := func(name string, raw json.RawMessage, kept *json.RawMessage) {
+		if raw == nil {
 			return
 		}
 		dst = append(dst, name...)
 		start := len(dst)
-		dst = append(dst, *part...)
-		*part = json.RawMessage(dst[start:len(dst):len(dst)])
+		dst = append(dst, raw...)
+		*kept = json.RawMessage(dst[start:len(dst):len(dst)])
 	}
 	dst = append(dst, `{"name":`...)
 	dst = jsontok.AppendString(dst, t.Name)
@@ -234,9 +248,9 @@ func (t *tool) append(dst []byte) []byte {
 	dst = jsontok.AppendString(dst, t.Title)
 	dst = append(dst, `,"description":`...)
 	dst = jsontok.AppendString(dst, t.Description)
-	keep(`,"inputSchema":`, &t.InputSchema)
-	keep(`,"outputSchema":`, &t.OutputSchema)
-	keep(`,"annotations":`, &t.Annotations)
+	part(`,"inputSchema":`, t.InputSchema, &keep.InputSchema)
+	part(`,"outputSchema":`, t.OutputSchema, &keep.OutputSchema)
+	part(`,"annotations":`, t.Annotations, &keep.Annotations)
 	return append(dst, '}')
 }
 

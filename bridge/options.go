@@ -44,6 +44,8 @@ type config struct {
 	limits               backend.Limits
 	rules                bool
 	schema               schema.Options
+	toolSearch           bool
+	searchThreshold      int
 	metadata             metadata.Policy
 	operationWait        time.Duration
 	taskTTL              time.Duration
@@ -142,6 +144,9 @@ func newConfig(opts []Option) (*config, error) {
 	}
 	if c.pageSize < 1 {
 		errs = append(errs, fmt.Errorf("the page size %d is less than 1", c.pageSize))
+	}
+	if c.searchThreshold < 0 {
+		errs = append(errs, fmt.Errorf("the threshold %d of tool search is negative", c.searchThreshold))
 	}
 	if c.operationWait < 0 {
 		errs = append(errs, fmt.Errorf("the wait for operations %v is negative", c.operationWait))

@@ -306,7 +306,7 @@ func (c *catalog) paginateForTasks(size int) {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = t.append(out)
+			out = t.append(out, nil)
 			if t.operations != nil {
 				out = append(out[:len(out)-1], `,"execution":{"taskSupport":"optional"}}`...)
 			}

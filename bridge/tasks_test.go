@@ -1,15 +1,12 @@
 package bridge_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +19,6 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/internal/dynbackend"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpschema"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/streamable"
 )
 
 // follower is a request of a client that can follow tasks.
@@ -272,95 +268,6 @@ func TestTasksDeclared(t *testing.T) {
 		if n := strings.Count(string(res.Body), `,"execution":{"taskSupport":"optional"}}`); n != want {
 			t.Errorf("%s: %d tools say that they can be tasks, want %d", rev, n, want)
 		}
-	}
-}
-
-// wire is a client on a transport: it sends a message and returns the response.
-type wire func(message string) []byte
-
-// overHTTP is a wire over Streamable HTTP.
-func overHTTP(t *testing.T, b *bridge.Bridge) wire {
-	t.Helper()
-	endpoint, err := b.HTTPHandler(streamable.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(endpoint.Close)
-	server := httptest.NewServer(endpoint)
-	t.Cleanup(server.Close)
-	session := ""
-	return func(message string) []byte {
-		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(message))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var m struct {
-			Method string
-			Params struct{ Name, TaskID string }
-		}
-		if err := json.Unmarshal([]byte(message), &m); err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		if strings.Contains(message, protocol.MetaProtocolVersion) {
-			r.Header.Set("Mcp-Protocol-Version", "2026-07-28")
-			r.Header.Set("Mcp-Method", m.Method)
-			r.Header.Set("Mcp-Name", m.Params.Name+m.Params.TaskID)
-		} else if session != "" {
-			r.Header.Set("Mcp-Session-Id", session)
-			r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
-		}
-		resp, err := server.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = resp.Body.Close() }()
-		if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
-			session = id
-		}
-		scanner := bufio.NewScanner(resp.Body)
-		var last []byte
-		for scanner.Scan() {
-			if data := bytes.TrimPrefix(scanner.Bytes(), []byte("data: ")); bytes.HasPrefix(data, []byte("{")) {
-				last = bytes.Clone(data)
-			}
-		}
-		return last
-	}
-}
-
-// overStdio is a wire over stdio.
-func overStdio(t *testing.T, b *bridge.Bridge) wire {
-	t.Helper()
-	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
-	served := make(chan error, 1)
-	go func() {
-		err := b.ServeStdio(context.WithoutCancel(t.Context()), inR, outW)
-		_ = outW.Close()
-		served <- err
-	}()
-	scanner := bufio.NewScanner(outR)
-	t.Cleanup(func() {
-		_ = inW.Close()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return func(message string) []byte {
-		t.Helper()
-		if _, err := io.WriteString(inW, message+"\n"); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(message, `"id"`) {
-			return nil
-		}
-		if !scanner.Scan() {
-			t.Fatalf("no answer: %v", scanner.Err())
-		}
-		return bytes.Clone(scanner.Bytes())
 	}
 }
 

@@ -81,7 +81,12 @@ func (b *Bridge) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 	default:
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.arguments must be an object")
 	}
-	t := b.catalog.Load().tool(name)
+	c := b.catalog.Load()
+	name, arguments, res := b.callMeta(ctx, c, name, arguments)
+	if res != nil {
+		return res, nil
+	}
+	t := c.tool(name)
 	if t == nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q; tools/list names those there are", name)
 	}
@@ -102,7 +107,7 @@ func (b *Bridge) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 	if told != nil {
 		observe = told.step
 	}
-	res, err := t.plan.Call(ctx, arguments, r, observe)
+	res, err = t.plan.Call(ctx, arguments, r, observe)
 	stop()
 	failure, _ := errors.AsType[*backend.CallError](err)
 	var status *rpc.StatusError

@@ -201,15 +201,20 @@ func (p *Plan) failure(e *CallError, tokenForwarded bool) (*protocol.Result, err
 	return res, nil
 }
 
-// result makes a CallToolResult: the value as structuredContent and, for
-// clients that do not read that, as text (server/tools, Structured Content).
+// result makes a CallToolResult of a value.
 func (p *Plan) result(value []byte, warnings []string, trailer *rpc.Trailer) *protocol.Result {
+	return &protocol.Result{Body: Structured(value), Meta: p.meta(trailer, warnings)}
+}
+
+// Structured returns a CallToolResult of a JSON object: as structuredContent
+// and, for clients that do not read that, as text (server/tools, Structured
+// Content).
+func Structured(value []byte) json.RawMessage {
 	body := make([]byte, 0, 2*len(value)+len(value)/4+80)
 	body = append(body, `{"content":[{"type":"text","text":`...)
-	body = jsontok.AppendString(body, string(value))
+	body = jsontok.AppendString(body, value)
 	body = append(body, `}],"structuredContent":`...)
-	body = append(append(body, value...), '}')
-	return &protocol.Result{Body: body, Meta: p.meta(trailer, warnings)}
+	return append(append(body, value...), '}')
 }
 
 func (p *Plan) meta(trailer *rpc.Trailer, warnings []string) json.RawMessage {
