@@ -45,7 +45,7 @@ exit status is 1.`,
 			}
 			defer up.close()
 			name := args[1]
-			if !slices.ContainsFunc(up.Tools(), func(t bridge.Tool) bool { return t.Name == name }) {
+			if !flags.searches(name) && !slices.ContainsFunc(up.Tools(), func(t bridge.Tool) bool { return t.Name == name }) {
 				return noTool(up.Bridge, args[0], name)
 			}
 			result, err := client{up}.callTool(cmd.Context(), name, arguments)

@@ -111,6 +111,23 @@ func (c client) callTool(ctx context.Context, name string, arguments json.RawMes
 	return result, nil
 }
 
+// describe returns a tool that is not listed, or nil if there is none.
+func (c client) describe(ctx context.Context, name string) (*mcpTool, error) {
+	arguments, err := json.Marshal(map[string]string{"name": name})
+	if err != nil {
+		return nil, fmt.Errorf("describe %s: %w", name, err)
+	}
+	result, err := c.callTool(ctx, bridge.DescribeTool, arguments)
+	if err != nil || result.IsError {
+		return nil, err
+	}
+	tool := &mcpTool{raw: result.Structured}
+	if err := json.Unmarshal(tool.raw, tool); err != nil {
+		return nil, fmt.Errorf("describe %s: %w", name, err)
+	}
+	return tool, nil
+}
+
 // texts returns the text blocks of a result.
 func (r *callResult) texts() []string {
 	var texts []string

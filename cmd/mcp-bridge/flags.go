@@ -32,6 +32,9 @@ type upstreamFlags struct {
 	descriptorSet string
 	protos        []string
 	protoPaths    []string
+
+	toolList      string
+	toolThreshold int
 }
 
 // streamLimits bound what is collected of a stream of responses.
@@ -69,8 +72,22 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	f.StringArrayVar(&u.protoPaths, "proto-path", nil, "look for imports of --proto in this `directory`; may be repeated")
 	annotate(cmd, groupDescriptor, "descriptors", "proto", "proto-path")
 	u.operations.add(cmd)
+	f.StringVar(&u.toolList, "tools", listAll, "`how` clients find tools: list, all are listed; search, where there are more than --tools-threshold, three are listed that search, describe and call the others")
+	f.IntVar(&u.toolThreshold, "tools-threshold", bridge.DefaultToolSearchThreshold, "with --tools=search, up to this `number` of tools are listed all the same")
 	a.addLogLevel(cmd)
 	return u
+}
+
+// Values of --tools.
+const (
+	listAll    = "list"
+	listSearch = "search"
+)
+
+// searches reports whether name is one of the tools that --tools=search may
+// list.
+func (f *upstreamFlags) searches(name string) bool {
+	return f.toolList == listSearch && (name == bridge.SearchTool || name == bridge.DescribeTool || name == bridge.CallTool)
 }
 
 // check reports every contradiction among the flags, and between them and the
@@ -103,6 +120,15 @@ func (f *upstreamFlags) check(u bridge.URL) error {
 	}
 	if f.stream.messages < 1 || f.stream.bytes < 1 || f.stream.time <= 0 {
 		problem("--stream-messages %d, --stream-bytes %d and --stream-time %v must all be above zero", f.stream.messages, f.stream.bytes, f.stream.time)
+	}
+	if f.toolList != listAll && f.toolList != listSearch {
+		problem("--tools is %q, want %s or %s", f.toolList, listAll, listSearch)
+	}
+	if f.toolThreshold < 0 {
+		problem("--tools-threshold %d is negative", f.toolThreshold)
+	}
+	if f.toolThreshold != bridge.DefaultToolSearchThreshold && f.toolList == listAll {
+		problem("--tools-threshold is for --tools=%s, which is missing", listSearch)
 	}
 	_, err := f.header()
 	if err := errors.Join(append(problems, err)...); err != nil {

@@ -101,6 +101,15 @@ func (a *app) describeTool(ctx context.Context, up *upstream, url, name string, 
 		return err
 	}
 	i := slices.IndexFunc(tools, func(t mcpTool) bool { return t.Name == name })
+	if i < 0 && slices.ContainsFunc(tools, func(t mcpTool) bool { return t.Name == bridge.DescribeTool }) {
+		found, err := client{up}.describe(ctx, name)
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			i, tools = 0, []mcpTool{*found}
+		}
+	}
 	if i < 0 {
 		return noTool(up.Bridge, url, name)
 	}

@@ -98,6 +98,9 @@ func (f *upstreamFlags) options(log *slog.Logger) []bridge.Option {
 	if f.noValidate {
 		opts = append(opts, bridge.WithoutValidation())
 	}
+	if f.toolList == listSearch {
+		opts = append(opts, bridge.WithToolSearch(f.toolThreshold))
+	}
 	return opts
 }
 
