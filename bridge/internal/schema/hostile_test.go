@@ -54,6 +54,11 @@ func TestErrors(t *testing.T) {
 // TestHostile renders types that would be far too large in full.
 func TestHostile(t *testing.T) {
 	t.Parallel()
+	// The race detector makes everything ten times as slow.
+	scale, limits := 1, []int{1, 3000, 0, 64 << 10}
+	if raceEnabled {
+		scale, limits = 20, []int{1, 0}
+	}
 	words := strings.Repeat("// Words of a comment that never comes to its end.\n", 200)
 	var b strings.Builder
 	source := func(body string) string { return "syntax = \"proto3\";\npackage h;\n" + body }
@@ -91,7 +96,7 @@ func TestHostile(t *testing.T) {
 	required := take()
 
 	write("enum E {\n")
-	for i := range 100000 {
+	for i := range 100_000 / scale {
 		write("VALUE_NUMBER_%d = %d;\n", i, i)
 	}
 	write("}\nmessage M {\n")
@@ -134,7 +139,7 @@ func TestHostile(t *testing.T) {
 	write("}\n")
 	names := take()
 
-	large := strings.Repeat("must never end ", 700_000) // 10 MB
+	large := strings.Repeat("must never end ", 700_000/scale) // 10 MB
 	rule := func(options string) string {
 		return "import \"buf/validate/validate.proto\";\nmessage M { string s = 1 [" + options + "]; }"
 	}
@@ -147,7 +152,7 @@ func TestHostile(t *testing.T) {
 		{"large pattern", rule("(buf.validate.field).string.pattern = " + value), "h.M"},
 		{"large prefix", rule("(buf.validate.field).string.prefix = " + value), "h.M"},
 		{"large constant", rule("(buf.validate.field).string.const = " + value), "h.M"},
-		{"large list", rule("(buf.validate.field).string = {in: [" + strings.Repeat("'value', ", 100_000) + "'last']}"), "h.M"},
+		{"large list", rule("(buf.validate.field).string = {in: [" + strings.Repeat("'value', ", 100_000/scale) + "'last']}"), "h.M"},
 		{"large example", rule("(buf.validate.field).string.example = " + value), "h.M"},
 		{"large numbers", rule("(buf.validate.field).string = {min_len: 18446744073709551615, max_len: 18446744073709551615, " +
 			"min_bytes: 18446744073709551615, max_bytes: 18446744073709551615}"), "h.M"},
@@ -170,7 +175,7 @@ func TestHostile(t *testing.T) {
 			t.Parallel()
 			files := compile(t, map[string]string{"h.proto": source(test.body)})
 			md := find[protoreflect.MessageDescriptor](t, files, test.message)
-			for _, limit := range []int{1, 3000, 0, 64 << 10} {
+			for _, limit := range limits {
 				schemas(t, md, Options{MaxBytes: limit})
 				schemas(t, md, Options{MaxBytes: limit, Profile: Full, DescribeTool: strings.Repeat("describe_type", 5)})
 			}

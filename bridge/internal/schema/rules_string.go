@@ -55,20 +55,20 @@ func stringRules(r *validate.StringRules, g *collector) {
 	if r.Pattern != nil {
 		patternRule(r.GetPattern(), g)
 	}
-	affix := func(value, pattern, says string) {
+	affix := func(value, before, after, says string) {
 		if value == "" {
 			return
 		}
 		text := fmt.Sprintf("%s %s.", says, quote(clip(value, maxRule/2)))
-		if len(pattern) > maxPattern {
+		if len(value) > maxPattern/2 {
 			g.sayUnless(text, false)
 			return
 		}
-		g.put("pattern", quote(pattern), text, false)
+		g.put("pattern", quote(before+escape(value)+after), text, false)
 	}
-	affix(r.GetPrefix(), "^"+escape(r.GetPrefix()), "Must start with")
-	affix(r.GetSuffix(), escape(r.GetSuffix())+"$", "Must end with")
-	affix(r.GetContains(), escape(r.GetContains()), "Must contain")
+	affix(r.GetPrefix(), "^", "", "Must start with")
+	affix(r.GetSuffix(), "", "$", "Must end with")
+	affix(r.GetContains(), "", "", "Must contain")
 	if r.GetNotContains() != "" {
 		g.say(fmt.Sprintf("Must not contain %s.", quote(clip(r.GetNotContains(), maxRule/2))))
 	}
