@@ -38,14 +38,12 @@ func (c *Checker) Check(wire []byte) error {
 		return nil
 	}
 	m := c.typ.New()
-	err := guard(func() error {
-		return proto.UnmarshalOptions{AllowPartial: true, Resolver: c.validator.types}.Unmarshal(wire, m.Interface())
-	})
-	if err != nil {
-		c.failed(err)
-		return nil
+	opts := proto.UnmarshalOptions{AllowPartial: true, Resolver: c.validator.types}
+	if guard(func() error { return opts.Unmarshal(wire, m.Interface()) }) == nil {
+		return c.check(m, len(wire))
 	}
-	return c.check(m, len(wire))
+	c.failed("the message cannot be read")
+	return nil
 }
 
 // CheckMessage is Check for who has the message already; reading it again
@@ -56,24 +54,24 @@ func (c *Checker) CheckMessage(m protoreflect.Message) error {
 		return nil
 	}
 	if m == nil || m.Descriptor() != c.typ.Descriptor() {
-		c.failed(errors.New("the message is of another type"))
+		c.failed("the message is of another type")
 		return nil
 	}
 	return c.check(m, math.MaxInt)
 }
 
-// check checks a message that has at most the given number of elements in its
-// lists and maps.
-func (c *Checker) check(m protoreflect.Message, elements int) error {
+// check checks a message that takes at most size bytes.
+func (c *Checker) check(m protoreflect.Message, size int) error {
 	p := c.plan()
 	all := true
 	var found error
 	err := guard(func() error {
-		if len(p.costs) > 0 || elements > maxCollected {
+		// Small messages need not be measured: an element takes a byte.
+		if size > maxCollected || p.tooLong(extent{elements: size, length: size, bytes: size}) {
 			var x extent
 			x.add(m)
-			if p.tooLong(&x) {
-				c.validator.warn("a call was not checked: the rules of %s may take too long on a message of its size", c.typ.Descriptor().FullName())
+			if p.tooLong(x) {
+				c.validator.warn("a call of %s was not checked: its rules may take too long on a message of its size", c.typ.Descriptor().FullName())
 				return nil
 			}
 			all = x.total <= maxCollected
@@ -87,12 +85,25 @@ func (c *Checker) check(m protoreflect.Message, elements int) error {
 	if e, ok := errors.AsType[*protovalidate.ValidationError](err); ok && len(e.Violations) > 0 {
 		return c.argumentError(e, all)
 	}
-	c.failed(err)
+	c.failed(reason(err))
 	return nil
 }
 
-func (c *Checker) failed(err error) {
-	c.validator.warn("a call was not checked: the rules of %s failed: %v", c.typ.Descriptor().FullName(), err)
+// reason says why a check failed, without the values that it failed on.
+func reason(err error) string {
+	if e, ok := errors.AsType[*protovalidate.RuntimeError](err); ok {
+		if outer := errors.Unwrap(e); outer != nil {
+			if inner := errors.Unwrap(outer); inner != nil {
+				return strings.TrimSuffix(outer.Error(), ": "+inner.Error())
+			}
+		}
+		return "an expression cannot cope with the values of the call"
+	}
+	return "the rules cannot cope with the message"
+}
+
+func (c *Checker) failed(why string) {
+	c.validator.warn("a call of %s was not checked: %s", c.typ.Descriptor().FullName(), why)
 }
 
 func (c *Checker) argumentError(e *protovalidate.ValidationError, all bool) error {

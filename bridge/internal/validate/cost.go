@@ -2,10 +2,12 @@ package validate
 
 import (
 	"math"
+	"regexp/syntax"
 
 	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/parser"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -24,6 +26,25 @@ type cost struct {
 	// literal bounds the lists and strings that the expression itself and the
 	// rules that it reads have.
 	literal int
+	// states is the size of the largest regular expression, in instructions,
+	// each of which may take a step for every byte of a string.
+	states int
+}
+
+// stepsPerState is how many such steps count as one.
+const stepsPerState = 100
+
+// states returns the size of a regular expression, zero if it is none.
+func states(pattern string) int {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
 }
 
 // costOf returns the cost of an expression, and false if it is no CEL.
@@ -60,6 +81,8 @@ func costOfExpr(e ast.Expr) cost {
 			}
 		case "split":
 			c.splits = true
+		case overloads.Matches:
+			c = c.max(costOfPattern(call))
 		case operators.In:
 			// Lists of literals become sets.
 			if args := call.Args(); len(args) == 2 && args[1].Kind() != ast.ListKind {
@@ -74,6 +97,7 @@ func costOfExpr(e ast.Expr) cost {
 			loops:  over.loops + body.loops + 1,
 			grows:  over.grows + body.grows,
 			splits: over.splits || body.splits,
+			states: max(over.states, body.states),
 		}
 		c = c.max(costOfExpr(loop.AccuInit())).max(costOfExpr(loop.Result()))
 	case ast.ListKind:
@@ -93,6 +117,21 @@ func costOfExpr(e ast.Expr) cost {
 	case ast.IdentKind, ast.LiteralKind, ast.UnspecifiedExprKind:
 	}
 	return c
+}
+
+// costOfPattern returns the cost of matching a regular expression. One that is
+// not written in the expression may be as large as its input.
+func costOfPattern(call ast.CallExpr) cost {
+	args := call.Args()
+	if len(args) == 0 {
+		return cost{}
+	}
+	pattern := args[len(args)-1]
+	if pattern.Kind() != ast.LiteralKind {
+		return cost{grows: 1}
+	}
+	text, _ := pattern.AsLiteral().Value().(string)
+	return cost{states: states(text)}
 }
 
 // constant reports whether a call that builds a string adds no more than what
@@ -118,21 +157,26 @@ func (c cost) max(d cost) cost {
 		grows:   max(c.grows, d.grows),
 		splits:  c.splits || d.splits,
 		literal: max(c.literal, d.literal),
+		states:  max(c.states, d.states),
 	}
 }
 
 // linear reports whether the expression is as cheap as reading its input.
-func (c cost) linear() bool { return c.loops+c.grows <= 1 }
+func (c cost) linear() bool { return c.loops+c.grows <= 1 && c.states == 0 }
 
-// steps bounds the work on an input of which no list or map has more than
-// elements, and no string more than length.
-func (c cost) steps(elements, length int) float64 {
-	length = max(length, c.literal, 2)
-	elements = max(elements, c.literal/2, 2)
+// steps bounds the work on an input of the given extent.
+func (c cost) steps(x extent) float64 {
+	length := max(x.length, c.literal, 2)
+	elements := max(x.elements, c.literal/2, 2)
 	if c.splits || c.grows > 0 {
 		elements = max(elements, length)
 	}
-	return math.Pow(float64(elements), float64(c.loops)) * math.Pow(float64(length), float64(c.grows))
+	matched := max(x.bytes, c.literal) // each string once
+	if c.loops > 0 {
+		matched = length // a string for every round
+	}
+	return math.Pow(float64(elements), float64(c.loops)) * math.Pow(float64(length), float64(c.grows)) *
+		max(float64(c.states)*float64(matched)/stepsPerState, 1)
 }
 
 // extent is how large a message is.
@@ -140,6 +184,7 @@ type extent struct {
 	total    int // elements and entries of all lists and maps
 	elements int // of the longest list or map
 	length   int // of the longest string, in bytes
+	bytes    int // of all strings
 }
 
 // add adds a message. Its depth is limited by the parser that made it.
@@ -171,12 +216,17 @@ func (x *extent) collection(n int) {
 	x.elements = max(x.elements, n)
 }
 
+func (x *extent) text(n int) {
+	x.length = max(x.length, n)
+	x.bytes += n
+}
+
 func (x *extent) value(val protoreflect.Value) {
 	switch v := val.Interface().(type) {
 	case string:
-		x.length = max(x.length, len(v))
+		x.text(len(v))
 	case []byte:
-		x.length = max(x.length, len(v))
+		x.text(len(v))
 	case protoreflect.Message:
 		x.add(v)
 	}

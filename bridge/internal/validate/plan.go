@@ -15,8 +15,8 @@ type plan struct {
 	engine protovalidate.Validator
 	// skip has the fields and messages whose rules do not compile.
 	skip map[protoreflect.Descriptor]bool
-	// costs are those of the expressions whose work grows faster than their
-	// input.
+	// costs are those of the expressions whose work may be out of proportion
+	// to their input.
 	costs []cost
 }
 
@@ -29,10 +29,14 @@ func (v *Validator) compile(md protoreflect.MessageDescriptor, types []protorefl
 	}
 	var p plan
 	count, length := 0, 0
+	var patterns cost
 	for _, typ := range types {
-		texts, size := v.expressions(nil, typ)
-		count += len(texts)
-		for _, text := range texts {
+		r := v.read(typ)
+		count += len(r.texts)
+		for _, pattern := range r.patterns {
+			patterns.states = max(patterns.states, states(pattern))
+		}
+		for _, text := range r.texts {
 			if length += len(text); length > MaxExpressionBytes || count > MaxExpressions {
 				return off("its types have more than %d CEL expressions or %d bytes of them", MaxExpressions, MaxExpressionBytes)
 			}
@@ -40,12 +44,15 @@ func (v *Validator) compile(md protoreflect.MessageDescriptor, types []protorefl
 			if !ok || c.linear() {
 				continue // what is no CEL does not compile, either
 			}
-			c.literal += size
-			if c.steps(0, 0) > MaxSteps {
+			c.literal += r.size
+			if c.steps(extent{}) > MaxSteps {
 				return off("a rule of %s may take too long on any message: %s", typ.FullName(), clip(text, maxMessage))
 			}
 			p.costs = append(p.costs, c)
 		}
+	}
+	if patterns.states > 0 {
+		p.costs = append(p.costs, patterns)
 	}
 	err := guard(func() error {
 		var err error
@@ -118,9 +125,9 @@ func (p *plan) validate(m proto.Message, all bool) error {
 
 // tooLong reports whether an expression might take more than MaxSteps on a
 // message.
-func (p *plan) tooLong(x *extent) bool {
+func (p *plan) tooLong(x extent) bool {
 	for _, c := range p.costs {
-		if c.steps(x.elements, x.length) > MaxSteps {
+		if c.steps(x) > MaxSteps {
 			return true
 		}
 	}

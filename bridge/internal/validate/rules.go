@@ -63,55 +63,67 @@ func hasRules(md protoreflect.MessageDescriptor) bool {
 	return false
 }
 
-// expressions appends the CEL expressions of a message type, those of its
-// fields and those of the predefined rules that they use. size is that of the
-// largest set of rules that they read, in bytes.
-func (v *Validator) expressions(dst []string, md protoreflect.MessageDescriptor) (all []string, size int) {
-	if r, _ := protovalidate.ResolveMessageRules(md); r != nil {
-		dst = append(dst, r.GetCelExpression()...)
-		dst = appendRules(dst, r.GetCel())
-	}
-	for i := range md.Fields().Len() {
-		if r, _ := protovalidate.ResolveFieldRules(md.Fields().Get(i)); r != nil {
-			dst = v.fieldExpressions(dst, r, 0)
-			size = max(size, proto.Size(r))
-		}
-	}
-	return dst, size
+// reading is what there is to run in the rules of a message type.
+type reading struct {
+	types    resolver
+	texts    []string // CEL expressions
+	patterns []string // regular expressions of rules that are no CEL
+	size     int      // of the largest set of rules of a field, in bytes
 }
 
-func appendRules(dst []string, rules []*validate.Rule) []string {
-	for _, r := range rules {
-		dst = append(dst, r.GetExpression())
+// read reads the rules of a message type, of its fields, and the predefined
+// rules that they use.
+func (v *Validator) read(md protoreflect.MessageDescriptor) *reading {
+	r := &reading{types: v.types}
+	if rules, _ := protovalidate.ResolveMessageRules(md); rules != nil {
+		r.texts = append(r.texts, rules.GetCelExpression()...)
+		r.rules(rules.GetCel())
 	}
-	return dst
+	for i := range md.Fields().Len() {
+		if rules, _ := protovalidate.ResolveFieldRules(md.Fields().Get(i)); rules != nil {
+			r.field(rules, 0)
+			r.size = max(r.size, proto.Size(rules))
+		}
+	}
+	return r
+}
+
+func (r *reading) rules(rules []*validate.Rule) {
+	for _, rule := range rules {
+		r.texts = append(r.texts, rule.GetExpression())
+	}
 }
 
 // maxRuleDepth bounds how deep rules for items, keys and values are followed.
 // protovalidate applies two levels at most.
 const maxRuleDepth = 4
 
-func (v *Validator) fieldExpressions(dst []string, r *validate.FieldRules, depth int) []string {
-	if r == nil || depth > maxRuleDepth {
-		return dst
+func (r *reading) field(rules *validate.FieldRules, depth int) {
+	if rules == nil || depth > maxRuleDepth {
+		return
 	}
-	dst = append(dst, r.GetCelExpression()...)
-	dst = appendRules(dst, r.GetCel())
-	m := r.ProtoReflect()
+	r.texts = append(r.texts, rules.GetCelExpression()...)
+	r.rules(rules.GetCel())
+	for _, pattern := range []string{rules.GetString().GetPattern(), rules.GetBytes().GetPattern()} {
+		if pattern != "" {
+			r.patterns = append(r.patterns, pattern)
+		}
+	}
+	m := rules.ProtoReflect()
 	if kind := m.WhichOneof(m.Descriptor().Oneofs().ByName("type")); kind != nil {
-		dst = v.predefined(dst, m.Get(kind).Message())
+		r.predefined(m.Get(kind).Message())
 	}
-	dst = v.fieldExpressions(dst, r.GetRepeated().GetItems(), depth+1)
-	dst = v.fieldExpressions(dst, r.GetMap().GetKeys(), depth+1)
-	return v.fieldExpressions(dst, r.GetMap().GetValues(), depth+1)
+	r.field(rules.GetRepeated().GetItems(), depth+1)
+	r.field(rules.GetMap().GetKeys(), depth+1)
+	r.field(rules.GetMap().GetValues(), depth+1)
 }
 
-// predefined appends the expressions of the extensions that are set in rules,
-// such as buf.validate.StringRules.
-func (v *Validator) predefined(dst []string, rules protoreflect.Message) []string {
+// predefined reads the extensions that are set in rules, such as
+// buf.validate.StringRules.
+func (r *reading) predefined(rules protoreflect.Message) {
 	add := func(fd protoreflect.FieldDescriptor) {
-		if r, _ := protovalidate.ResolvePredefinedRules(fd); r != nil {
-			dst = appendRules(dst, r.GetCel())
+		if p, _ := protovalidate.ResolvePredefinedRules(fd); p != nil {
+			r.rules(p.GetCel())
 		}
 	}
 	rules.Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
@@ -131,9 +143,8 @@ func (v *Validator) predefined(dst []string, rules protoreflect.Message) []strin
 			continue
 		}
 		seen = append(seen, number)
-		if typ, err := v.types.FindExtensionByNumber(rules.Descriptor().FullName(), number); err == nil {
+		if typ, err := r.types.FindExtensionByNumber(rules.Descriptor().FullName(), number); err == nil {
 			add(typ.TypeDescriptor())
 		}
 	}
-	return dst
 }

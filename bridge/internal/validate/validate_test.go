@@ -3,13 +3,20 @@ package validate_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	rulespb "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/validate"
@@ -189,6 +196,14 @@ func TestBroken(t *testing.T) {
 			t.Parallel()
 			var w warnings
 			v := validate.New(validate.Options{Resolver: a.types, Warn: w.warn})
+			for i := range a.file.Messages().Len() {
+				if v.For(a.file.Messages().Get(i)) == nil {
+					t.Errorf("no Checker of %s", a.file.Messages().Get(i).FullName())
+				}
+			}
+			if got := w.texts(); got != nil {
+				t.Errorf("compiled before the first call: %q", got)
+			}
 			for range 3 {
 				if got, want := check(t, v, a, "Broken", `{"wrong":"x","good":"g","items":["a"]}`), `invalid arguments: good: must be at least 2 characters, got "g"`; got != want {
 					t.Errorf("got %s, want %s", got, want)
@@ -201,7 +216,7 @@ func TestBroken(t *testing.T) {
 				}
 			}
 			wantPrefixes := []string{
-				"a call was not checked: the rules of t.v1.Fails failed: runtime error",
+				"a call of t.v1.Fails was not checked: error evaluating ",
 				"the rules of t.v1.Broken are not checked before calls: compilation error: failed to compile expression bad: ",
 				"the rules of t.v1.Broken.syntax are not checked before calls: ",
 				`the rules of t.v1.Broken.wrong are not checked before calls: compilation error: expected rule "buf.validate.FieldRules.string", got "buf.validate.FieldRules.int32"`,
@@ -231,6 +246,8 @@ message Deep { int32 n = 1 [(buf.validate.field).cel_expression = "%s"]; }
 message Growing { string s = 1 [(buf.validate.field).cel_expression = "this.replace('', this).replace('', this).size() > 0"]; }
 message Mild { string s = 1 [(buf.validate.field).cel_expression = "this.replace('-', '').replace(' ', '').size() > 1"]; }
 message In { repeated string s = 1 [(buf.validate.field).cel_expression = "this.all(x, x in ['a', 'b'])"]; }
+message Pattern { string s = 1 [(buf.validate.field).string.pattern = "(.{100}){10}x"]; string t = 2; }
+message Matches { repeated string s = 1 [(buf.validate.field).cel_expression = "this.all(x, x.matches('^(a|b){1,50}$'))"]; }
 message Many { repeated Item items = 1; }
 message Item { string s = 1 [(buf.validate.field).required = true]; }
 `
@@ -252,12 +269,16 @@ func TestCost(t *testing.T) {
 		want, wantWarns string
 	}{
 		{"few pairs", "Pairs", repeated("n", "60", 50), `invalid arguments: n: "this.all(x, this.all(y, x + y < 100))" returned false`, ""},
-		{"many pairs", "Pairs", repeated("n", "60", 100_000), "", "a call was not checked: the rules of t.v1.Pairs may take too long on a message of its size"},
+		{"many pairs", "Pairs", repeated("n", "60", 100_000), "", "a call of t.v1.Pairs was not checked: its rules may take too long on a message of its size"},
 		{"deep", "Deep", `{"n":1}`, "", "t.v1.Deep is not checked before calls: a rule of t.v1.Deep may take too long on any message"},
-		{"growing", "Growing", `{"s":"` + strings.Repeat("x", 100_000) + `"}`, "", "a call was not checked: the rules of t.v1.Growing may take too long"},
+		{"growing", "Growing", `{"s":"` + strings.Repeat("x", 100_000) + `"}`, "", "a call of t.v1.Growing was not checked: its rules may take too long"},
 		{"not growing", "Growing", `{"s":"abc"}`, "", ""},
 		{"mild", "Mild", `{"s":"` + strings.Repeat("-", 1_000_000) + `"}`, `invalid arguments: s: "this.replace('-', '').replace(' ', '').size() > 1" returned false, got "` + strings.Repeat("-", 60) + `..."`, ""},
 		{"in a list", "In", repeated("s", `"a"`, 100_000), "", ""},
+		{"pattern", "Pattern", `{"s":"x"}`, "invalid arguments: s: does not match regex pattern `(.{100}){10}x`, got \"x\"", ""},
+		{"long pattern", "Pattern", `{"t":"` + strings.Repeat("x", 4_000_000) + `"}`, "", "a call of t.v1.Pattern was not checked: its rules may take too long"},
+		{"matches", "Matches", `{"s":["ab","c"]}`, "returned false", ""},
+		{"long matches", "Matches", repeated("s", `"`+strings.Repeat("a", 2000)+`"`, 20_000), "", "a call of t.v1.Matches was not checked: its rules may take too long"},
 		{"many violations", "Many", repeated("items", "{}", 100_000), "invalid arguments: items[0].s: value is required", ""},
 		{"some violations", "Many", repeated("items", "{}", 12), "items[9].s: value is required", ""},
 	} {
@@ -287,6 +308,28 @@ func TestTruncated(t *testing.T) {
 		if !ok || len(e.Violations) > transcode.MaxViolations || e.Truncated != truncated {
 			t.Errorf("%d violations: got %v", n, err)
 		}
+	}
+}
+
+// The JSON of a well-known type stands in the member "value".
+func TestWrapped(t *testing.T) {
+	t.Parallel()
+	fdp := protodesc.ToFileDescriptorProto(wrapperspb.File_google_protobuf_wrappers_proto)
+	for _, m := range fdp.GetMessageType() {
+		if m.GetName() == "StringValue" {
+			m.Field[0].Options = &descriptorpb.FieldOptions{}
+			proto.SetExtension(m.Field[0].GetOptions(), rulespb.E_Field, &rulespb.FieldRules{
+				Type: &rulespb.FieldRules_String_{String_: &rulespb.StringRules{MinLen: proto.Uint64(3)}},
+			})
+		}
+	}
+	file, err := protodesc.NewFile(fdp, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := api{file, dynamicpb.NewTypes(new(protoregistry.Files))}
+	if got, want := check(t, validate.New(validate.Options{}), a, "StringValue", `{"value":"xy"}`), `invalid arguments: value: must be at least 3 characters, got "xy"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -330,7 +373,7 @@ func TestNoMessage(t *testing.T) {
 			t.Errorf("%x: %v", wire, err)
 		}
 	}
-	if got := w.texts(); len(got) != 2 {
+	if got, want := w.texts(), []string{"a call of t.v1.Book was not checked: the message cannot be read"}; !slices.Equal(got, want) {
 		t.Errorf("warnings %q", got)
 	}
 	if err := v.For(a.message(t, "Book")).CheckMessage(dynamicpb.NewMessage(a.message(t, "Cel"))); err != nil {
@@ -339,7 +382,7 @@ func TestNoMessage(t *testing.T) {
 	if err := v.For(a.message(t, "Book")).CheckMessage(nil); err != nil {
 		t.Error(err)
 	}
-	if got := w.texts(); len(got) != 3 {
+	if got := w.texts(); len(got) != 2 {
 		t.Errorf("warnings %q", got)
 	}
 	if v.For(nil) != nil {
