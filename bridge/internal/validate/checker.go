@@ -47,7 +47,7 @@ func (c *Checker) Check(wire []byte) error {
 }
 
 // CheckMessage is Check for who has the message already; reading it again
-// takes several times as long as checking it. The message must be of the
+// takes about as long as checking it. The message must be of the
 // Checker's type; it is not kept or changed.
 func (c *Checker) CheckMessage(m protoreflect.Message) error {
 	if c == nil || c.plan() == nil {
