@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ type catalog struct {
 	version string // a digest of all pages
 	sources []string
 	tools   []*tool // sorted by name
+	listed  []*tool // and those that are no methods, at the end
 	byName  map[string]*tool
 	names   map[protoreflect.FullName]string
 	others  []Tool
@@ -38,6 +40,7 @@ type catalog struct {
 	taskPages  []json.RawMessage
 	operations bool       // some tool starts long-running operations
 	meta       *metaTools // nil where all tools are listed
+	types      *typeTool  // nil where no schema leaves anything out
 	warnings   []string
 }
 
@@ -45,6 +48,7 @@ type tool struct {
 	Tool
 	plan       *backend.Plan
 	operations *backend.Operations // nil where calls start none
+	pruned     bool                // a schema leaves something out
 	words      []string            // that a search finds it by, besides its texts
 }
 
@@ -98,7 +102,11 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		taken = old.names
 	}
 	c.names = schema.Names(methods, taken)
-	schemas := schema.New(cfg.schema)
+	shape := cfg.schema
+	if !slices.Contains(slices.Collect(maps.Values(c.names)), DescribeTypeTool) {
+		shape.DescribeTool = DescribeTypeTool
+	}
+	schemas := schema.New(shape)
 	tools := make([]*tool, len(methods))
 	parallel.Each(len(methods), func(i int) {
 		method := methods[i]
@@ -107,7 +115,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		if cfg.toolSearch {
 			t.words = append(fieldNames(method.Input()), t.Method)
 		}
-		if err := t.render(schemas, method, origin[method.FullName()]); err != nil {
+		if err := t.render(schemas, cfg.schema.MaxBytes, method, origin[method.FullName()]); err != nil {
 			t.Name, t.InputSchema, t.NotCallable = "", nil, err.Error()
 		}
 		tools[i] = t
@@ -120,6 +128,9 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		c.tools = append(c.tools, t)
 		c.byName[t.Name] = t
 		c.operations = c.operations || t.operations != nil
+		if t.pruned && shape.DescribeTool != "" && c.types == nil {
+			c.types = newTypeTool(cfg, upstreams, sets)
+		}
 	}
 	// A name stays with its method while the method is away, too.
 	for method, name := range taken {
@@ -129,6 +140,10 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	}
 	slices.SortFunc(c.tools, func(a, b *tool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(c.others, func(a, b Tool) int { return cmp.Compare(a.Method, b.Method) })
+	c.listed = c.tools
+	if c.types != nil {
+		c.listed = append(slices.Clip(c.tools), typeToolOf())
+	}
 	c.paginate(cfg.pageSize)
 	c.paginateForTasks(cfg.pageSize)
 	if c.meta = newMetaTools(cfg, c); c.meta != nil {
@@ -146,9 +161,10 @@ func describe(method protoreflect.MethodDescriptor) Tool {
 	}
 }
 
-// render makes the schemas and the annotations of the tool.
-func (t *tool) render(schemas *schema.Renderer, method protoreflect.MethodDescriptor, source *descriptor.Set) error {
-	inputMax := schema.DefaultMaxBytes
+// render makes the schemas, within the budget in bytes, and the annotations of
+// the tool.
+func (t *tool) render(schemas *schema.Renderer, budget int, method protoreflect.MethodDescriptor, source *descriptor.Set) error {
+	inputMax := budget
 	if t.plan.Kind() != rpc.Unary {
 		inputMax -= schema.StreamOverhead
 	}
@@ -156,7 +172,7 @@ func (t *tool) render(schemas *schema.Renderer, method protoreflect.MethodDescri
 	if err != nil {
 		return err
 	}
-	t.InputSchema = t.plan.InputSchema(in.JSON)
+	t.InputSchema, t.pruned = t.plan.InputSchema(in.JSON), in.Pruned
 	t.Annotations = schema.Annotations(method)
 	if t.plan.HTTPBody() {
 		return nil // content has no schema
@@ -165,7 +181,8 @@ func (t *tool) render(schemas *schema.Renderer, method protoreflect.MethodDescri
 	schemas = schemas.Within(max(schema.MinMaxBytes, inputMax-len(in.JSON)))
 	if response, ok := backend.OperationResponse(method); ok {
 		t.operations = backend.NewOperations(t.plan, response)
-		t.OutputSchema, err = t.operations.OutputSchema(schemas, source.Message(response))
+		out, err := t.operations.OutputSchema(schemas, source.Message(response))
+		t.OutputSchema, t.pruned = out.JSON, t.pruned || out.Pruned
 		return err
 	}
 	out, err := schemas.Output(method.Output())
@@ -173,6 +190,7 @@ func (t *tool) render(schemas *schema.Renderer, method protoreflect.MethodDescri
 		return err
 	}
 	t.OutputSchema = t.plan.OutputSchema(out.JSON)
+	t.pruned = t.pruned || out.Pruned
 	return nil
 }
 
@@ -187,7 +205,7 @@ func (c *catalog) tool(name string) *tool { return c.byName[name] }
 func (c *catalog) paginate(size int) {
 	var pages [][]byte
 	digest := sha256.New()
-	for chunk := range slices.Chunk(c.tools, size) {
+	for chunk := range slices.Chunk(c.listed, size) {
 		page := appendTools(chunk)
 		digest.Write(page) // never fails
 		pages = append(pages, page)

@@ -112,7 +112,7 @@ const (
 
 func (m *metaTools) tools() []*tool {
 	n := len(m.catalog.tools)
-	return []*tool{
+	tools := []*tool{
 		{Tool: Tool{
 			Name:  SearchTool,
 			Title: "Search tools",
@@ -140,6 +140,10 @@ func (m *metaTools) tools() []*tool {
 			Annotations: json.RawMessage(`{"title":"Call a tool"}`),
 		}},
 	}
+	if m.catalog.types != nil {
+		tools = append(tools, typeToolOf())
+	}
+	return tools
 }
 
 // resolve returns what a tools/call is about: the result of one of the first
@@ -219,12 +223,16 @@ func structured(value []byte) *protocol.Result {
 
 // callMeta answers tools/call for what needs no upstream, or returns what to
 // call.
-func (b *Bridge) callMeta(ctx context.Context, c *catalog, name string, arguments json.RawMessage) (string, json.RawMessage, *protocol.Result) {
-	target, own, res := c.meta.resolve(name, arguments)
-	if res != nil {
-		b.cfg.log.DebugContext(ctx, "called", "tool", name)
+func (b *Bridge) callMeta(ctx context.Context, c *catalog, name string, arguments json.RawMessage) (target string, own json.RawMessage, res *protocol.Result, err error) {
+	if name == DescribeTypeTool && c.types != nil {
+		res, err = c.types.call(ctx, arguments)
+	} else {
+		target, own, res = c.meta.resolve(name, arguments)
 	}
-	return target, own, res
+	if res != nil || err != nil {
+		b.cfg.log.DebugContext(ctx, "called", "tool", name, "error", err)
+	}
+	return target, own, res, err
 }
 
 // result returns the result for arguments with faults.

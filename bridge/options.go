@@ -90,6 +90,29 @@ func WithStreamLimits(messages, bytes int, d time.Duration) Option {
 	return func(c *config) { c.limits = backend.Limits{Messages: messages, Bytes: bytes, Time: d} }
 }
 
+// SchemaProfile says how much of JSON Schema the schemas of tools use.
+type SchemaProfile = schema.Profile
+
+// The profiles of schemas.
+const (
+	// PortableSchemas use the small part that every known host accepts.
+	PortableSchemas SchemaProfile = schema.Portable
+	// FullSchemas say everything that JSON Schema 2020-12 can say, with
+	// references and unions, which some hosts refuse.
+	FullSchemas SchemaProfile = schema.Full
+)
+
+// DefaultSchemaBytes is how long both schemas of a tool may be together.
+const DefaultSchemaBytes = schema.DefaultMaxBytes
+
+// WithSchemas sets the profile of the tools' schemas and how many bytes the two
+// of a tool may take, from 2 KiB to 256 KiB; what does not fit is shortened, and
+// [DescribeTypeTool] tells the rest. The defaults are [PortableSchemas] and
+// [DefaultSchemaBytes].
+func WithSchemas(profile SchemaProfile, maxBytes int) Option {
+	return func(c *config) { c.schema = schema.Options{Profile: profile, MaxBytes: maxBytes} }
+}
+
 // WithoutValidation leaves it to the backends to check requests against the
 // protovalidate rules of their types. Otherwise the Bridge does so before it
 // calls, so that a model hears of all violations at once.
@@ -119,6 +142,7 @@ func newConfig(opts []Option) (*config, error) {
 		name: "mcp-bridge", version: Version(),
 		timeout: DefaultTimeout, pageSize: DefaultPageSize,
 		rules:         true,
+		schema:        schema.Options{MaxBytes: schema.DefaultMaxBytes},
 		limits:        backend.Limits{Messages: DefaultStreamMessages, Bytes: DefaultStreamBytes, Time: DefaultStreamTime},
 		log:           slog.New(slog.DiscardHandler),
 		operationWait: DefaultOperationWait, taskTTL: DefaultTaskTTL, taskOwner: ownerByToken,
@@ -141,6 +165,12 @@ func newConfig(opts []Option) (*config, error) {
 	}
 	if c.limits.Messages < 1 || c.limits.Bytes < 1 || c.limits.Time <= 0 {
 		errs = append(errs, fmt.Errorf("the stream limits of %d messages, %d bytes and %v must all be above zero", c.limits.Messages, c.limits.Bytes, c.limits.Time))
+	}
+	if p := c.schema.Profile; p != PortableSchemas && p != FullSchemas {
+		errs = append(errs, fmt.Errorf("there is no schema profile %d", p))
+	}
+	if n := c.schema.MaxBytes; n < 2*schema.MinMaxBytes || n > schema.MaxMaxBytes {
+		errs = append(errs, fmt.Errorf("schemas of %d bytes: want from %d to %d", n, 2*schema.MinMaxBytes, schema.MaxMaxBytes))
 	}
 	if c.pageSize < 1 {
 		errs = append(errs, fmt.Errorf("the page size %d is less than 1", c.pageSize))

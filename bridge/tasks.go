@@ -300,7 +300,7 @@ func (c *catalog) paginateForTasks(size int) {
 		return
 	}
 	page := 0
-	for chunk := range slices.Chunk(c.tools, size) {
+	for chunk := range slices.Chunk(c.listed, size) {
 		out := []byte(`{"tools":[`)
 		for i, t := range chunk {
 			if i > 0 {

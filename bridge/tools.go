@@ -82,15 +82,15 @@ func (b *Bridge) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.arguments must be an object")
 	}
 	c := b.catalog.Load()
-	name, arguments, res := b.callMeta(ctx, c, name, arguments)
-	if res != nil {
-		return res, nil
+	name, arguments, res, err := b.callMeta(ctx, c, name, arguments)
+	if res != nil || err != nil {
+		return res, err
 	}
 	t := c.tool(name)
 	if t == nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q; tools/list names those there are", name)
 	}
-	if err := refuseTask(r, t); err != nil {
+	if err = refuseTask(r, t); err != nil {
 		return nil, err
 	}
 	ctx, cancel, err := withDeadline(ctx, r, b.cfg.timeout)

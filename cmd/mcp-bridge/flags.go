@@ -33,9 +33,17 @@ type upstreamFlags struct {
 	protos        []string
 	protoPaths    []string
 
+	schema        string
+	schemaBytes   int
 	toolList      string
 	toolThreshold int
 }
+
+// Profiles of schemas.
+const (
+	schemaPortable = "portable"
+	schemaFull     = "full"
+)
 
 // streamLimits bound what is collected of a stream of responses.
 type streamLimits struct {
@@ -72,6 +80,8 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	f.StringArrayVar(&u.protoPaths, "proto-path", nil, "look for imports of --proto in this `directory`; may be repeated")
 	annotate(cmd, groupDescriptor, "descriptors", "proto", "proto-path")
 	u.operations.add(cmd)
+	f.StringVar(&u.schema, "schema", schemaPortable, "`profile` of the tools' schemas: portable, what every known host accepts; full, with references and unions, which some refuse")
+	f.IntVar(&u.schemaBytes, "schema-bytes", bridge.DefaultSchemaBytes, "how many `bytes` both schemas of a tool may take; what does not fit is shortened")
 	f.StringVar(&u.toolList, "tools", listAll, "`how` clients find tools: list, all are listed; search, where there are more than --tools-threshold, three are listed that search, describe and call the others")
 	f.IntVar(&u.toolThreshold, "tools-threshold", bridge.DefaultToolSearchThreshold, "with --tools=search, up to this `number` of tools are listed all the same")
 	a.addLogLevel(cmd)
@@ -120,6 +130,9 @@ func (f *upstreamFlags) check(u bridge.URL) error {
 	}
 	if f.stream.messages < 1 || f.stream.bytes < 1 || f.stream.time <= 0 {
 		problem("--stream-messages %d, --stream-bytes %d and --stream-time %v must all be above zero", f.stream.messages, f.stream.bytes, f.stream.time)
+	}
+	if f.schema != schemaPortable && f.schema != schemaFull {
+		problem("--schema is %q, want %s or %s", f.schema, schemaPortable, schemaFull)
 	}
 	if f.toolList != listAll && f.toolList != listSearch {
 		problem("--tools is %q, want %s or %s", f.toolList, listAll, listSearch)

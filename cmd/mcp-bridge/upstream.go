@@ -95,6 +95,11 @@ func (f *upstreamFlags) options(log *slog.Logger) []bridge.Option {
 		bridge.WithForwardedHeaders(f.forward...),
 		bridge.WithReturnedHeaders(f.returned...),
 	}
+	profile := bridge.PortableSchemas
+	if f.schema == schemaFull {
+		profile = bridge.FullSchemas
+	}
+	opts = append(opts, bridge.WithSchemas(profile, f.schemaBytes))
 	if f.noValidate {
 		opts = append(opts, bridge.WithoutValidation())
 	}

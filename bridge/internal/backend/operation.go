@@ -74,16 +74,16 @@ const operationSchema = `{"type":"object","description":"The long-running operat
 // OutputSchema returns the schema of the structured content: that of the response, which is nil where its type is not known,
 // with [OperationMember] beside its members. As nothing in it is required, it
 // accepts either.
-func (o *Operations) OutputSchema(schemas *schema.Renderer, response protoreflect.MessageDescriptor) (json.RawMessage, error) {
-	message := json.RawMessage(`{"type":"object"}`)
+func (o *Operations) OutputSchema(schemas *schema.Renderer, response protoreflect.MessageDescriptor) (schema.Schema, error) {
+	out := schema.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
 	if response != nil {
-		out, err := schemas.Output(response)
-		if err != nil {
-			return nil, err
+		var err error
+		if out, err = schemas.Output(response); err != nil {
+			return out, err
 		}
-		message = out.JSON
 	}
-	return schema.WithProperty(message, OperationMember, operationSchema), nil
+	out.JSON = schema.WithProperty(out.JSON, OperationMember, operationSchema)
+	return out, nil
 }
 
 // Run is one operation. It is used by one goroutine at a time.

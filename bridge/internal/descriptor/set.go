@@ -82,12 +82,21 @@ func (s *Set) Services() []protoreflect.ServiceDescriptor { return s.services }
 
 // Message returns the message of that name with its comments, or nil.
 func (s *Set) Message(name protoreflect.FullName) protoreflect.MessageDescriptor {
+	message, _ := s.Type(name).(protoreflect.MessageDescriptor)
+	return message
+}
+
+// Type returns the message or enum of that name with its comments, or nil.
+func (s *Set) Type(name protoreflect.FullName) protoreflect.Descriptor {
 	d, err := s.files.FindDescriptorByName(name)
 	if err != nil {
 		return nil
 	}
-	message, _ := d.(protoreflect.MessageDescriptor)
-	return message
+	switch d.(type) {
+	case protoreflect.MessageDescriptor, protoreflect.EnumDescriptor:
+		return d
+	}
+	return nil
 }
 
 // Types finds messages, extensions and methods of the set's files, without

@@ -14,18 +14,34 @@ const StreamOverhead = 640
 // streams: a list of messages of the given schema.
 func Messages(message json.RawMessage) json.RawMessage {
 	b := []byte(`{"type":"object","properties":{"messages":{"type":"array","description":"The messages to send, in order. All of them are sent before the call is answered.","items":`)
+	message, defs := cutDefs(message)
 	b = append(b, message...)
-	return append(b, `}},"required":["messages"]}`...)
+	return append(append(append(b, `}},"required":["messages"]`...), defs...), '}')
+}
+
+// cutDefs returns the schema of the elements of "messages" without its $defs,
+// and these as a member with a comma before it: references are from the root.
+func cutDefs(message json.RawMessage) (rest json.RawMessage, defs string) {
+	const key = `,"$defs":{`
+	s := strings.ReplaceAll(string(message), `"$ref":"#"`, `"$ref":"#/properties/messages/items"`)
+	i := strings.LastIndex(s, key)
+	if i < 0 {
+		return json.RawMessage(s), ""
+	}
+	end := i + len(key) + objectEnd(s[i+len(key):]) + 1
+	return json.RawMessage(s[:i] + s[end:]), s[i:end]
 }
 
 // Stream returns the schema of the result of a method whose server streams.
 func Stream(message json.RawMessage) json.RawMessage {
 	b := []byte(`{"type":"object","properties":{"messages":{"type":"array","description":"The messages that came, in order.","items":`)
+	message, defs := cutDefs(message)
 	b = append(b, message...)
-	return append(b, `},"count":{"type":"integer","description":"How many messages there are."},`+
+	b = append(b, `},"count":{"type":"integer","description":"How many messages there are."},`+
 		`"complete":{"type":"boolean","description":"Whether these are all messages of the stream."},`+
 		`"stopReason":{"type":"string","description":"Why there are no more: the stream ended (eof), or a limit of messages, bytes or time was reached.","enum":["eof","limit","bytes","deadline"]}},`+
-		`"required":["messages","count","complete","stopReason"]}`...)
+		`"required":["messages","count","complete","stopReason"]`...)
+	return append(append(b, defs...), '}')
 }
 
 // WithLimits returns input, a schema of arguments, with one more property: the
