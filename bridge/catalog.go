@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/validate"
+	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/parallel"
 )
@@ -49,6 +51,8 @@ type tool struct {
 	plan       *backend.Plan
 	operations *backend.Operations // nil where calls start none
 	pruned     bool                // a schema leaves something out
+	timeout    time.Duration       // of its calls; zero is none
+	confirm    string              // what to ask before a call, or ""
 	words      []string            // that a search finds it by, besides its texts
 }
 
@@ -60,8 +64,10 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		methods []protoreflect.MethodDescriptor
 		plans   = make(map[protoreflect.FullName]*backend.Plan)
 		origin  = make(map[protoreflect.FullName]*descriptor.Set)
+		says    = &said{methods: make(map[protoreflect.FullName]*optionsv1.MethodOptions)}
 		errs    []error
 	)
+	says.checkNames(cfg, sets)
 	for i, set := range sets {
 		c.sources = append(c.sources, set.Version())
 		c.warnings = append(c.warnings, set.Warnings()...)
@@ -72,7 +78,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		}
 		env := &backend.Env{
 			Caller: upstreams[i].Caller, Types: set.Types(), Codecs: transcode.NewCompiler(set.Types(), transcode.Options{}),
-			Metadata: &cfg.metadata, Log: cfg.log, Limits: cfg.limits,
+			Metadata: &cfg.metadata, Log: cfg.log,
 		}
 		if cfg.rules {
 			env.Rules = validate.New(validate.Options{
@@ -87,7 +93,10 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 					c.warnings = append(c.warnings, fmt.Sprintf("%s is served by two upstreams; the first one is called", method.FullName()))
 					continue
 				}
-				plan := backend.NewPlan(env, method)
+				if says.read(cfg, method) {
+					continue
+				}
+				plan := backend.NewPlan(env, method, says.settings(cfg, method.FullName()))
 				plans[method.FullName()] = plan
 				origin[method.FullName()] = set
 				methods = append(methods, method)
@@ -97,25 +106,32 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	var taken map[protoreflect.FullName]string
+	taken := make(map[protoreflect.FullName]string)
 	if old != nil {
-		taken = old.names
+		maps.Copy(taken, old.names)
 	}
+	says.rename(cfg, methods, taken)
 	c.names = schema.Names(methods, taken)
 	shape := cfg.schema
 	if !slices.Contains(slices.Collect(maps.Values(c.names)), DescribeTypeTool) {
 		shape.DescribeTool = DescribeTypeTool
 	}
+	shape.Comment = cfg.comment
 	schemas := schema.New(shape)
 	tools := make([]*tool, len(methods))
 	parallel.Each(len(methods), func(i int) {
 		method := methods[i]
-		t := &tool{Tool: describe(method), plan: plans[method.FullName()]}
+		said := says.methods[method.FullName()]
+		t := &tool{Tool: describe(method, said), plan: plans[method.FullName()]}
 		t.Name = c.names[method.FullName()]
 		if cfg.toolSearch {
 			t.words = append(fieldNames(method.Input()), t.Method)
 		}
-		if err := t.render(schemas, cfg.schema.MaxBytes, method, origin[method.FullName()]); err != nil {
+		var err error
+		if err = t.render(schemas, cfg.schema.MaxBytes, method, origin[method.FullName()]); err == nil {
+			err = t.apply(cfg, said)
+		}
+		if err != nil {
 			t.Name, t.InputSchema, t.NotCallable = "", nil, err.Error()
 		}
 		tools[i] = t
@@ -140,6 +156,10 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	}
 	slices.SortFunc(c.tools, func(a, b *tool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(c.others, func(a, b Tool) int { return cmp.Compare(a.Method, b.Method) })
+	if err := says.settle(old == nil); err != nil {
+		return nil, err
+	}
+	c.warnings = append(c.warnings, says.notes...)
 	c.listed = c.tools
 	if c.types != nil {
 		c.listed = append(slices.Clip(c.tools), typeToolOf())
@@ -153,11 +173,11 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	return c, nil
 }
 
-func describe(method protoreflect.MethodDescriptor) Tool {
+func describe(method protoreflect.MethodDescriptor, said *optionsv1.MethodOptions) Tool {
 	return Tool{
 		Method:      string(method.FullName()),
-		Title:       schema.Title(method),
-		Description: schema.Description(method),
+		Title:       cmp.Or(said.GetTitle(), schema.Title(method)),
+		Description: cmp.Or(said.GetDescription(), schema.Description(method)),
 	}
 }
 

@@ -77,7 +77,7 @@ func (t *typeTool) call(ctx context.Context, arguments json.RawMessage) (*protoc
 			break
 		}
 		opts := t.cfg.schema
-		opts.DescribeTool = DescribeTypeTool
+		opts.DescribeTool, opts.Comment = DescribeTypeTool, t.cfg.comment
 		described, err := schema.Type(d, opts)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -31,6 +32,17 @@ message Text { string text = 1; }
 // start puts a Bridge in front of a backend.
 func start(t *testing.T, backend *dynbackend.Backend, opts ...bridge.Option) *bridge.Bridge {
 	t.Helper()
+	b, err := bridge.New(t.Context(), []bridge.Upstream{{Caller: dial(t, backend)}}, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+// dial connects to a backend.
+func dial(t *testing.T, backend *dynbackend.Backend) *grpcgo.Caller {
+	t.Helper()
 	caller, err := grpcgo.Dial("grpc://" + backend.Addr)
 	if err != nil {
 		t.Fatal(err)
@@ -40,12 +52,15 @@ func start(t *testing.T, backend *dynbackend.Backend, opts ...bridge.Option) *br
 			t.Error(err)
 		}
 	})
-	b, err := bridge.New(t.Context(), []bridge.Upstream{{Caller: caller}}, opts...)
-	if err != nil {
-		t.Fatal(err)
+	return caller
+}
+
+// remaining returns the time to a deadline, in half minutes.
+func remaining(deadline time.Time) string {
+	if deadline.IsZero() {
+		return "no deadline"
 	}
-	t.Cleanup(b.Close)
-	return b
+	return time.Until(deadline).Round(30 * time.Second).String()
 }
 
 // request is a request of a modern client.

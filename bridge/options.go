@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/options"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/task"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -43,6 +44,8 @@ type config struct {
 	pageSize             int
 	limits               backend.Limits
 	rules                bool
+	optionsFile          []byte
+	options              *options.Set
 	schema               schema.Options
 	toolSearch           bool
 	searchThreshold      int
@@ -186,6 +189,12 @@ func newConfig(opts []Option) (*config, error) {
 	}
 	if c.taskOwner == nil {
 		errs = append(errs, errors.New("the owner of tasks is nil"))
+	}
+	if c.optionsFile != nil {
+		var err error
+		if c.options, err = options.Parse(c.optionsFile); err != nil {
+			errs = append(errs, fmt.Errorf("options: %w", err))
+		}
 	}
 	var err error
 	c.tasks, err = task.NewSealer(c.taskKey)

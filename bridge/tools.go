@@ -93,7 +93,7 @@ func (b *Bridge) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 	if err = refuseTask(r, t); err != nil {
 		return nil, err
 	}
-	ctx, cancel, err := withDeadline(ctx, r, b.cfg.timeout)
+	ctx, cancel, err := withDeadline(ctx, r, t.timeout)
 	if err != nil {
 		return nil, err
 	}

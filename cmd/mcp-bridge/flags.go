@@ -32,6 +32,7 @@ type upstreamFlags struct {
 	descriptorSet string
 	protos        []string
 	protoPaths    []string
+	optionsFile   string
 
 	schema        string
 	schemaBytes   int
@@ -78,7 +79,8 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	f.StringVar(&u.descriptorSet, "descriptors", "", "read a FileDescriptorSet from this `file`, as buf build -o or protoc --descriptor_set_out --include_imports write it")
 	f.StringArrayVar(&u.protos, "proto", nil, "compile this .proto `file` or directory of them; may be repeated")
 	f.StringArrayVar(&u.protoPaths, "proto-path", nil, "look for imports of --proto in this `directory`; may be repeated")
-	annotate(cmd, groupDescriptor, "descriptors", "proto", "proto-path")
+	f.StringVar(&u.optionsFile, "options", "", "read what to say of services, methods and fields from this YAML `file`, a mcp.options.v1.File")
+	annotate(cmd, groupDescriptor, "descriptors", "proto", "proto-path", "options")
 	u.operations.add(cmd)
 	f.StringVar(&u.schema, "schema", schemaPortable, "`profile` of the tools' schemas: portable, what every known host accepts; full, with references and unions, which some refuse")
 	f.IntVar(&u.schemaBytes, "schema-bytes", bridge.DefaultSchemaBytes, "how many `bytes` both schemas of a tool may take; what does not fit is shortened")

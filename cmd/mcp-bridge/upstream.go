@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -72,11 +73,19 @@ func (f *upstreamFlags) bridge(ctx context.Context, caller bridge.Caller, log *s
 	if err != nil {
 		return nil, err
 	}
+	opts := f.options(log)
+	if f.optionsFile != "" {
+		yaml, err := os.ReadFile(f.optionsFile)
+		if err != nil {
+			return nil, usagef("--options: %w", err)
+		}
+		opts = append(opts, bridge.WithOptions(yaml))
+	}
 	b, err := bridge.New(ctx, []bridge.Upstream{{
 		Caller:      caller,
 		Descriptors: f.source(),
 		Services:    f.services,
-	}}, append(f.options(log), operations...)...)
+	}}, append(opts, operations...)...)
 	if err != nil {
 		return nil, err
 	}

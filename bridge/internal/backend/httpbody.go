@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -143,6 +144,9 @@ func (p *Plan) bodiesResult(c *collector, trailer *rpc.Trailer, r *protocol.Requ
 }
 
 func (p *Plan) contentResult(b *httpBody, note string, trailer *rpc.Trailer, r *protocol.Request) *protocol.Result {
+	if most := p.settings.MaxResult; most > 0 && len(b.data) > most {
+		return status.TooLarge(len(b.data), most)
+	}
 	body := b.append([]byte(`{"content":[`), "grpc://"+p.procedure, r.Meta.Revision)
 	if note != "" {
 		body = append(body, `,{"type":"text","text":`...)

@@ -50,7 +50,7 @@ func hasLimits(method protoreflect.MethodDescriptor) bool {
 // splitLimits returns the arguments without their limits, and the limits of
 // the call.
 func (p *Plan) splitLimits(arguments json.RawMessage) (json.RawMessage, Limits, []transcode.Violation) {
-	limits := p.env.Limits
+	limits := p.settings.Limits
 	if !p.limited {
 		return arguments, limits, nil
 	}
@@ -80,11 +80,11 @@ func (p *Plan) splitLimits(arguments json.RawMessage) (json.RawMessage, Limits, 
 		var ceiling float64
 		switch name := string(key); name {
 		case "messages":
-			ceiling = float64(max(p.env.Limits.Messages, MaxLimitMessages))
+			ceiling = float64(max(p.settings.Limits.Messages, MaxLimitMessages))
 		case "bytes":
-			ceiling = float64(max(p.env.Limits.Bytes, MaxLimitBytes))
+			ceiling = float64(max(p.settings.Limits.Bytes, MaxLimitBytes))
 		case "seconds":
-			ceiling = max(p.env.Limits.Time, MaxLimitTime).Seconds()
+			ceiling = max(p.settings.Limits.Time, MaxLimitTime).Seconds()
 		default:
 			bad("", fmt.Sprintf("unknown limit %s", strconv.Quote(clipText(name))), "messages, bytes or seconds", nil)
 			return nil

@@ -247,6 +247,9 @@ func (x *Run) Unfinished(why string) (*protocol.Result, error) {
 // operationResult makes a CallToolResult of a value, with a text before it
 // where that is not empty.
 func (p *Plan) operationResult(text string, value []byte, warnings []string, trailer *rpc.Trailer) *protocol.Result {
+	if most := p.settings.MaxResult; most > 0 && len(value) > most {
+		return status.TooLarge(len(value), most)
+	}
 	body := []byte(`{"content":[`)
 	for _, s := range []string{text, string(value)} {
 		if s == "" {

@@ -40,8 +40,15 @@ type Env struct {
 	Rules    *validate.Validator
 	Metadata *metadata.Policy
 	Log      *slog.Logger
+}
+
+// Settings are what is said of one method.
+type Settings struct {
 	// Limits bound what is collected of a stream of responses.
 	Limits Limits
+	// MaxResult is how many bytes of JSON or other content a result may have;
+	// a larger one is a result with isError. Zero is no bound.
+	MaxResult int
 }
 
 // Plan is how one method is called. It is made once, and used concurrently.
@@ -51,6 +58,7 @@ type Env struct {
 // the codecs.
 type Plan struct {
 	env       *Env
+	settings  Settings
 	procedure string
 	kind      rpc.Kind
 	httpBody  bool
@@ -66,10 +74,11 @@ type compiled struct {
 }
 
 // NewPlan returns the plan of a method.
-func NewPlan(env *Env, method protoreflect.MethodDescriptor) *Plan {
+func NewPlan(env *Env, method protoreflect.MethodDescriptor, settings Settings) *Plan {
 	name := method.FullName()
 	return &Plan{
 		env:       env,
+		settings:  settings,
 		procedure: "/" + string(method.Parent().FullName()) + "/" + string(method.Name()),
 		kind:      kindOf(method),
 		httpBody:  method.Output().FullName() == httpBodyName,
@@ -203,6 +212,9 @@ func (p *Plan) failure(e *CallError, tokenForwarded bool) (*protocol.Result, err
 
 // result makes a CallToolResult of a value.
 func (p *Plan) result(value []byte, warnings []string, trailer *rpc.Trailer) *protocol.Result {
+	if most := p.settings.MaxResult; most > 0 && len(value) > most {
+		return status.TooLarge(len(value), most)
+	}
 	return &protocol.Result{Body: Structured(value), Meta: p.meta(trailer, warnings)}
 }
 

@@ -18,7 +18,7 @@ func (p *Plan) InputSchema(message json.RawMessage) json.RawMessage {
 		out = schema.Messages(out)
 	}
 	if p.limited {
-		l := p.env.Limits
+		l := p.settings.Limits
 		out = schema.WithLimits(out, LimitsArgument, l.Messages, l.Bytes, l.Time.Seconds())
 	}
 	return out

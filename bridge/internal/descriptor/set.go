@@ -99,6 +99,16 @@ func (s *Set) Type(name protoreflect.FullName) protoreflect.Descriptor {
 	return nil
 }
 
+// HasField reports whether there is a field of that name.
+func (s *Set) HasField(name protoreflect.FullName) bool {
+	d, err := s.files.FindDescriptorByName(name)
+	if err != nil {
+		return false
+	}
+	_, ok := d.(protoreflect.FieldDescriptor)
+	return ok
+}
+
 // Types finds messages, extensions and methods of the set's files, without
 // their comments.
 func (s *Set) Types() *Types { return s.types }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -17,6 +18,7 @@ type cache struct {
 	dir        direction
 	full       bool
 	tool       string // the tool that describes types, or ""
+	comment    func(protoreflect.FieldDescriptor) string
 	predefined *predefined
 	facts      *factBook
 	messages   sync.Map // messageKey -> *messageInfo
@@ -160,6 +162,9 @@ func (c *cache) addFields(info *messageInfo) {
 		}
 		seen[name] = true
 		f := &fieldInfo{name: name, doc: facts[i].doc}
+		if c.comment != nil {
+			f.doc = cmp.Or(strings.TrimSpace(c.comment(fd)), f.doc)
+		}
 		info.fields = append(info.fields, f)
 		if facts[i].deprecated && !strings.HasPrefix(strings.ToLower(f.doc), "deprecated") {
 			f.lead = "Deprecated."

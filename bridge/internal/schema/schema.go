@@ -52,6 +52,9 @@ type Options struct {
 	// [Renderer.Type]. Where a schema leaves out a part of a type, it names
 	// the type and this tool. Empty means that there is no such tool.
 	DescribeTool string
+	// Comment returns what is said of a field in place of its comment, or "".
+	// It is called concurrently, and may be nil.
+	Comment func(protoreflect.FieldDescriptor) string
 }
 
 func (o Options) maxBytes() int {
@@ -131,6 +134,7 @@ func New(opts Options) *Renderer {
 		c.dir = dir
 		c.full = opts.Profile == Full
 		c.tool = clip(opts.DescribeTool, maxToolText)
+		c.comment = opts.Comment
 		c.predefined, c.facts = extensions, facts
 	}
 	return r

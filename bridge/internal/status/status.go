@@ -20,6 +20,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -112,6 +113,12 @@ func Arguments(err *transcode.ArgumentError) *protocol.Result {
 		b.line("There may be more problems than these.")
 	}
 	return failure(b.String(), "")
+}
+
+// TooLarge returns the result for one that is larger than its tool may return.
+func TooLarge(size, most int) *protocol.Result {
+	return failure(fmt.Sprintf("The result has %d bytes, and this tool returns at most %d. The call itself succeeded. "+
+		"Ask for less: a smaller page, fewer fields or a narrower filter.", size, most))
 }
 
 // failure returns a result with isError whose content is the texts, without

@@ -1,0 +1,161 @@
+// Package options reads what the authors of an API, and operators in their
+// place, say about services, methods and fields: the options of mcp.options.v1,
+// in descriptors and in a file.
+package options
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
+)
+
+// Set is the options of a file over those in descriptors. A nil Set has those
+// in descriptors. It is used concurrently.
+type Set struct{ file *optionsv1.File }
+
+// Service returns the options of a service. The error says what cannot be
+// read; the options are usable all the same.
+func (s *Set) Service(d protoreflect.ServiceDescriptor) (*optionsv1.ServiceOptions, error) {
+	o := &optionsv1.ServiceOptions{}
+	err := read(d, optionsv1.E_Service.TypeDescriptor().Number(), o)
+	if s != nil {
+		proto.Merge(o, s.file.GetServices()[string(d.FullName())])
+	}
+	return o, err
+}
+
+// Method is [Set.Service] for a method.
+func (s *Set) Method(d protoreflect.MethodDescriptor) (*optionsv1.MethodOptions, error) {
+	o := &optionsv1.MethodOptions{}
+	err := read(d, optionsv1.E_Method.TypeDescriptor().Number(), o)
+	if s != nil {
+		proto.Merge(o, s.file.GetMethods()[string(d.FullName())])
+	}
+	return o, err
+}
+
+// Field is [Set.Service] for a field.
+func (s *Set) Field(d protoreflect.FieldDescriptor) (*optionsv1.FieldOptions, error) {
+	o := &optionsv1.FieldOptions{}
+	err := read(d, optionsv1.E_Field.TypeDescriptor().Number(), o)
+	if s != nil {
+		proto.Merge(o, s.file.GetFields()[string(d.FullName())])
+	}
+	return o, err
+}
+
+// Has reports whether the file says something about a method, so that what is
+// wrong with its options is the operator's to mend.
+func (s *Set) Has(method protoreflect.FullName) bool {
+	return s != nil && s.file.GetMethods()[string(method)] != nil
+}
+
+// read reads the option with the number. An option is a known extension in a
+// linked-in file, a dynamic one in a compiled file and an unknown field in a
+// file that came by reflection; encoded, the three are the same.
+func read(d protoreflect.Descriptor, number protowire.Number, into proto.Message) error {
+	opts := d.Options()
+	if opts == nil || !opts.ProtoReflect().IsValid() || !imports(d.ParentFile()) {
+		return nil
+	}
+	encoded, err := proto.MarshalOptions{AllowPartial: true}.Marshal(opts)
+	if err != nil {
+		return nil //nolint:nilerr // options that cannot be encoded are none
+	}
+	var value []byte
+	for len(encoded) > 0 {
+		num, typ, n := protowire.ConsumeTag(encoded)
+		if n < 0 {
+			return nil
+		}
+		encoded = encoded[n:]
+		size := protowire.ConsumeFieldValue(num, typ, encoded)
+		if size < 0 {
+			return nil
+		}
+		if num == number && typ == protowire.BytesType {
+			part, _ := protowire.ConsumeBytes(encoded)
+			value = append(value, part...) // several are merged
+		}
+		encoded = encoded[size:]
+	}
+	if value == nil {
+		return nil
+	}
+	if err := proto.Unmarshal(value, into); err != nil {
+		proto.Reset(into)
+		return fmt.Errorf("%s: its option %d is no option of mcp.options.v1", d.FullName(), number)
+	}
+	return nil
+}
+
+// imports reports whether a file imports the one that declares the options, by
+// whatever path. Others are spared the encoding of all their options.
+func imports(file protoreflect.FileDescriptor) bool {
+	for i := range file.Imports().Len() {
+		if strings.HasSuffix(file.Imports().Get(i).Path(), "options/v1/options.proto") {
+			return true
+		}
+	}
+	return false
+}
+
+// Check reports all names in the file that there are not, with those that may
+// be meant. The three functions list the full names that there are.
+func (s *Set) Check(services, methods []string, field func(name string) bool) error {
+	if s == nil {
+		return nil
+	}
+	var errs []error
+	unknown := func(kind, name string, known []string) {
+		text := fmt.Sprintf("there is no %s %s", kind, name)
+		if near := nearest(name, known); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		errs = append(errs, errors.New(text))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.file.GetServices())) {
+		if !slices.Contains(services, name) {
+			unknown("service", name, services)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.file.GetMethods())) {
+		if !slices.Contains(methods, name) {
+			unknown("method", name, methods)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.file.GetFields())) {
+		if !field(name) {
+			unknown("field", name, nil)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// nearest returns the known name with the same last segment, or else one with
+// the same beginning.
+func nearest(name string, known []string) string {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	best, length := "", 0
+	for _, k := range known {
+		if strings.EqualFold(k[strings.LastIndexByte(k, '.')+1:], last) {
+			return k
+		}
+		n := 0
+		for n < len(k) && n < len(name) && k[n] == name[n] {
+			n++
+		}
+		if n > length && 2*n > len(name) {
+			best, length = k, n
+		}
+	}
+	return best
+}
