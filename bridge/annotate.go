@@ -131,7 +131,6 @@ func (t *tool) apply(cfg *config, o *optionsv1.MethodOptions) error {
 	if o.GetTimeout() != nil {
 		t.timeout = o.GetTimeout().AsDuration()
 	}
-	t.confirm = o.GetConfirm().GetMessage()
 	if o.GetTitle() == "" && o.GetAnnotations() == nil {
 		return nil
 	}

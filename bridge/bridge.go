@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -35,6 +36,8 @@ type Bridge struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	stale  chan struct{} // a backend did not know a method that we have
+
+	watches resourceWatches
 }
 
 var _ protocol.Handler = (*Bridge)(nil)
@@ -99,7 +102,7 @@ func (b *Bridge) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	)
 	switch r.Method {
 	case protocol.MethodDiscover:
-		res = b.discover()
+		res = b.discover(r)
 	case protocol.MethodListTools:
 		res, err = b.listTools(r)
 	case protocol.MethodCallTool:
@@ -109,7 +112,7 @@ func (b *Bridge) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	case protocol.MethodListen:
 		res, err = b.listen(ctx, r, n)
 	default:
-		return nil, protocol.MethodNotFound(r.Method)
+		res, err = b.present(ctx, r)
 	}
 	if err != nil {
 		return nil, err
@@ -118,7 +121,35 @@ func (b *Bridge) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	return res, nil
 }
 
-func (b *Bridge) discover() *protocol.Result {
+// present answers what is about resources, prompts and completion. Where there
+// are none, there are no such methods, as the capabilities say.
+func (b *Bridge) present(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
+	c := b.catalog.Load()
+	if len(c.resources) > 0 {
+		switch r.Method {
+		case protocol.MethodListResources:
+			return b.list(r, c, c.resourcePages)
+		case protocol.MethodListTemplates:
+			return b.list(r, c, c.templatePages)
+		case protocol.MethodReadResource:
+			return b.readResource(ctx, r)
+		}
+	}
+	if len(c.prompts) > 0 {
+		switch r.Method {
+		case protocol.MethodListPrompts:
+			return b.list(r, c, c.promptPages)
+		case protocol.MethodGetPrompt:
+			return b.getPrompt(ctx, r)
+		}
+	}
+	if len(c.completions) > 0 && r.Method == protocol.MethodComplete {
+		return b.complete(ctx, r)
+	}
+	return nil, protocol.MethodNotFound(r.Method)
+}
+
+func (b *Bridge) discover(r *protocol.Request) *protocol.Result {
 	body := []byte(`{"supportedVersions":[`)
 	for i, rev := range protocol.Revisions() {
 		if i > 0 {
@@ -127,7 +158,22 @@ func (b *Bridge) discover() *protocol.Result {
 		body = jsontok.AppendString(body, string(rev))
 	}
 	body = append(body, `],"capabilities":{"logging":{},"tools":{"listChanged":true}`...)
-	if b.catalog.Load().operations {
+	c := b.catalog.Load()
+	if len(c.resources) > 0 {
+		body = append(body, `,"resources":{"listChanged":true`...)
+		// Only modern clients can subscribe: see watchResources.
+		if r.Meta.Revision.Modern() && slices.ContainsFunc(c.resources, (*resource).watched) {
+			body = append(body, `,"subscribe":true`...)
+		}
+		body = append(body, '}')
+	}
+	if len(c.prompts) > 0 {
+		body = append(body, `,"prompts":{"listChanged":true}`...)
+	}
+	if len(c.completions) > 0 {
+		body = append(body, `,"completions":{}`...)
+	}
+	if c.operations {
 		body = append(body, `,"extensions":{"`+protocol.ExtensionTasks+`":{}}`...)
 	}
 	body = append(body, '}')

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
@@ -44,6 +45,13 @@ type catalog struct {
 	meta       *metaTools // nil where all tools are listed
 	types      *typeTool  // nil where no schema leaves anything out
 	warnings   []string
+
+	resources     []*resource // static ones first
+	prompts       []*prompt   // sorted by name
+	completions   map[protoreflect.FullName]*completion
+	resourcePages []json.RawMessage
+	templatePages []json.RawMessage
+	promptPages   []json.RawMessage
 }
 
 type tool struct {
@@ -52,8 +60,11 @@ type tool struct {
 	operations *backend.Operations // nil where calls start none
 	pruned     bool                // a schema leaves something out
 	timeout    time.Duration       // of its calls; zero is none
-	confirm    string              // what to ask before a call, or ""
-	words      []string            // that a search finds it by, besides its texts
+	confirm    *confirmation       // what to ask before a call, or nil
+	// inputs are the fields of the request by their paths, where they may be
+	// completed.
+	inputs map[string]protoreflect.FullName
+	words  []string // that a search finds it by, besides its texts
 }
 
 // newCatalog makes the catalog of the given descriptor sets, one for every
@@ -156,6 +167,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	}
 	slices.SortFunc(c.tools, func(a, b *tool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(c.others, func(a, b Tool) int { return cmp.Compare(a.Method, b.Method) })
+	says.present(cfg, c, methods)
 	if err := says.settle(old == nil); err != nil {
 		return nil, err
 	}
@@ -166,6 +178,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	}
 	c.paginate(cfg.pageSize)
 	c.paginateForTasks(cfg.pageSize)
+	c.paginateOthers(cfg.pageSize)
 	if c.meta = newMetaTools(cfg, c); c.meta != nil {
 		c.pages = []json.RawMessage{c.meta.page}
 		c.taskPages = c.pages
@@ -233,6 +246,12 @@ func (c *catalog) paginate(size int) {
 	if pages == nil {
 		pages = [][]byte{appendTools(nil)}
 	}
+	for _, r := range c.resources {
+		digest.Write(r.entry)
+	}
+	for _, p := range c.prompts {
+		digest.Write(p.entry)
+	}
 	c.version = hex.EncodeToString(digest.Sum(nil)[:8])
 	for i, page := range pages {
 		if i < len(pages)-1 {
@@ -241,6 +260,38 @@ func (c *catalog) paginate(size int) {
 		}
 		c.pages = append(c.pages, append(page, '}'))
 	}
+}
+
+// paginateOthers renders the pages of the other lists.
+func (c *catalog) paginateOthers(size int) {
+	var static, templates, prompts [][]byte
+	for _, r := range c.resources {
+		if r.static() {
+			static = append(static, r.entry)
+		} else {
+			templates = append(templates, r.entry)
+		}
+	}
+	for _, p := range c.prompts {
+		prompts = append(prompts, p.entry)
+	}
+	c.resourcePages = c.pagesOf("resources", static, size)
+	c.templatePages = c.pagesOf("resourceTemplates", templates, size)
+	c.promptPages = c.pagesOf("prompts", prompts, size)
+}
+
+// pagesOf renders the pages of a list, at least one.
+func (c *catalog) pagesOf(member string, entries [][]byte, size int) []json.RawMessage {
+	var pages []json.RawMessage
+	for i := 0; i == 0 || i < len(entries); i += size {
+		page := append([]byte(`{"`+member+`":[`), bytes.Join(entries[i:min(i+size, len(entries))], []byte(","))...)
+		page = append(page, ']')
+		if i+size < len(entries) {
+			page = jsontok.AppendString(append(page, `,"nextCursor":`...), c.cursor(len(pages)+1))
+		}
+		pages = append(pages, append(page, '}'))
+	}
+	return pages
 }
 
 // pageSlack is room for the end of a page: the cursor of the next one.
@@ -298,7 +349,7 @@ func (c *catalog) cursor(page int) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(c.version + ":" + strconv.Itoa(page)))
 }
 
-func (c *catalog) parseCursor(cursor string) (page int, ok bool) {
+func (c *catalog) parseCursor(cursor string, pages int) (page int, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
 		return 0, false
@@ -308,5 +359,5 @@ func (c *catalog) parseCursor(cursor string) (page int, ok bool) {
 		return 0, false
 	}
 	page, err = strconv.Atoi(number)
-	return page, err == nil && page > 0 && page < len(c.pages)
+	return page, err == nil && page > 0 && page < pages
 }

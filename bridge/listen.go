@@ -18,27 +18,38 @@ func (b *Bridge) listen(ctx context.Context, r *protocol.Request, n protocol.Not
 	if !ok || jsontok.KindOf(filter) != jsontok.KindObject {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.notifications must be an object that says what to listen for")
 	}
-	tools := false
-	if v, ok := jsontok.Lookup(filter, "toolsListChanged"); ok {
-		tools = string(v) == "true"
+	g := grant{tools: asked(filter, "toolsListChanged")}
+	if c := b.catalog.Load(); len(c.resources) > 0 {
+		g.resources = asked(filter, "resourcesListChanged")
+	}
+	if c := b.catalog.Load(); len(c.prompts) > 0 {
+		g.prompts = asked(filter, "promptsListChanged")
 	}
 	watch, err := b.watchTasks(r, filter)
 	if err != nil {
 		return nil, err
 	}
 	defer watch.stop()
+	updates, err := b.watchResources(r, filter)
+	if err != nil {
+		return nil, err
+	}
+	defer updates.stop()
 	changed, closed, leave := b.changes.join()
 	defer leave()
-	if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationAcknowledged, Params: granted(tools, watch)}); err != nil {
+	if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationAcknowledged, Params: g.params(watch, updates)}); err != nil {
 		return nil, err
 	}
 	for {
 		select {
 		case <-changed:
-			if !tools {
-				continue
+			for _, method := range g.changes() {
+				if err := n.Notify(ctx, &protocol.Notification{Method: method}); err != nil {
+					return nil, err
+				}
 			}
-			if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationToolsChanged}); err != nil {
+		case <-updates.wake:
+			if err := updates.tell(ctx, n); err != nil {
 				return nil, err
 			}
 		case <-watch.due():
@@ -53,26 +64,72 @@ func (b *Bridge) listen(ctx context.Context, r *protocol.Request, n protocol.Not
 	}
 }
 
-// granted is the part of the filter that is acknowledged.
-func granted(tools bool, watch *taskWatch) json.RawMessage {
-	out := []byte(`{"notifications":{`)
-	if tools {
-		out = append(out, `"toolsListChanged":true`...)
-	}
-	for i, t := range watch.tasks {
-		switch {
-		case i > 0:
-			out = append(out, ',')
-		case tools:
-			out = append(out, `,"taskIds":[`...)
-		default:
-			out = append(out, `"taskIds":[`...)
+// grant is which changes of lists a subscription hears of.
+type grant struct{ tools, resources, prompts bool }
+
+// asked reports whether a filter has the member with the value true.
+func asked(filter []byte, member string) bool {
+	v, ok := jsontok.Lookup(filter, member)
+	return ok && string(v) == "true"
+}
+
+// changes returns the notifications for a change of the catalog, of which all
+// lists may be affected.
+func (g grant) changes() []string {
+	var methods []string
+	for _, list := range []struct {
+		granted bool
+		method  string
+	}{
+		{g.tools, protocol.NotificationToolsChanged},
+		{g.resources, protocol.NotificationResourcesChanged},
+		{g.prompts, protocol.NotificationPromptsChanged},
+	} {
+		if list.granted {
+			methods = append(methods, list.method)
 		}
-		out = jsontok.AppendString(out, t.id)
 	}
-	if len(watch.tasks) > 0 {
+	return methods
+}
+
+// params is the part of the filter that is acknowledged.
+func (g grant) params(watch *taskWatch, updates *resourceUpdates) json.RawMessage {
+	out := []byte(`{"notifications":{`)
+	member := func(name string) {
+		if out[len(out)-1] != '{' {
+			out = append(out, ',')
+		}
+		out = append(jsontok.AppendString(out, name), ':')
+	}
+	list := func(name string, values []string) {
+		if len(values) == 0 {
+			return
+		}
+		member(name)
+		for i, v := range values {
+			sep := byte(',')
+			if i == 0 {
+				sep = '['
+			}
+			out = jsontok.AppendString(append(out, sep), v)
+		}
 		out = append(out, ']')
 	}
+	for _, flag := range []struct {
+		name    string
+		granted bool
+	}{{"toolsListChanged", g.tools}, {"resourcesListChanged", g.resources}, {"promptsListChanged", g.prompts}} {
+		if flag.granted {
+			member(flag.name)
+			out = append(out, "true"...)
+		}
+	}
+	list("resourceSubscriptions", updates.uris())
+	ids := make([]string, len(watch.tasks))
+	for i, t := range watch.tasks {
+		ids[i] = t.id
+	}
+	list("taskIds", ids)
 	return append(out, '}', '}')
 }
 

@@ -44,6 +44,7 @@ type config struct {
 	pageSize             int
 	limits               backend.Limits
 	rules                bool
+	noConfirm            bool
 	optionsFile          []byte
 	options              *options.Set
 	schema               schema.Options

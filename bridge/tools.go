@@ -52,18 +52,10 @@ func (b *Bridge) Warnings() []string { return b.catalog.Load().warnings }
 // listTools answers tools/list.
 func (b *Bridge) listTools(r *protocol.Request) (*protocol.Result, error) {
 	c := b.catalog.Load()
-	page := 0
-	if raw, ok := jsontok.Lookup(r.Params, "cursor"); ok {
-		cursor, isString := jsontok.String(raw)
-		if page, ok = c.parseCursor(cursor); !isString || !ok {
-			return nil, protocol.Errorf(protocol.CodeInvalidParams, "the cursor is unknown, or the tools have changed since it was given: list again without it")
-		}
-	}
-	pages := c.pages
 	if r.Meta.Revision == protocol.Revision20251125 && c.operations {
-		pages = c.taskPages
+		return b.list(r, c, c.taskPages)
 	}
-	return &protocol.Result{Body: pages[page], Cache: listCache()}, nil
+	return b.list(r, c, c.pages)
 }
 
 // callTool answers tools/call.
@@ -92,6 +84,9 @@ func (b *Bridge) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 	}
 	if err = refuseTask(r, t); err != nil {
 		return nil, err
+	}
+	if res, err := b.confirm(r, t, arguments); res != nil || err != nil {
+		return res, err
 	}
 	ctx, cancel, err := withDeadline(ctx, r, t.timeout)
 	if err != nil {

@@ -38,7 +38,7 @@ func overHTTP(t *testing.T, b *bridge.Bridge) wire {
 		}
 		var m struct {
 			Method string
-			Params struct{ Name, TaskID string }
+			Params struct{ Name, TaskID, URI string }
 		}
 		if err := json.Unmarshal([]byte(message), &m); err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func overHTTP(t *testing.T, b *bridge.Bridge) wire {
 		if strings.Contains(message, protocol.MetaProtocolVersion) {
 			r.Header.Set("Mcp-Protocol-Version", "2026-07-28")
 			r.Header.Set("Mcp-Method", m.Method)
-			r.Header.Set("Mcp-Name", m.Params.Name+m.Params.TaskID)
+			r.Header.Set("Mcp-Name", m.Params.Name+m.Params.TaskID+m.Params.URI)
 		} else if session != "" {
 			r.Header.Set("Mcp-Session-Id", session)
 			r.Header.Set("Mcp-Protocol-Version", "2025-11-25")

@@ -28,7 +28,11 @@ const (
 	NotificationMessage      = "notifications/message"
 	NotificationAcknowledged = "notifications/subscriptions/acknowledged"
 	NotificationToolsChanged = "notifications/tools/list_changed"
-	NotificationTask         = "notifications/tasks"
+
+	NotificationResourcesChanged = "notifications/resources/list_changed"
+	NotificationResourceUpdated  = "notifications/resources/updated"
+	NotificationPromptsChanged   = "notifications/prompts/list_changed"
+	NotificationTask             = "notifications/tasks"
 )
 
 // ExtensionTasks is the identifier of the tasks extension, a member of the

@@ -28,6 +28,7 @@ type upstreamFlags struct {
 	maxMessage    int
 	stream        streamLimits
 	noValidate    bool
+	noConfirm     bool
 	gzip          bool
 	descriptorSet string
 	protos        []string
@@ -73,9 +74,10 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	f.IntVar(&u.stream.bytes, "stream-bytes", bridge.DefaultStreamBytes, "collect messages of a stream up to so many `bytes` of JSON")
 	f.DurationVar(&u.stream.time, "stream-time", bridge.DefaultStreamTime, "collect messages of a stream for this `time`")
 	f.BoolVar(&u.noValidate, "no-validate", false, "leave it to the upstream to check requests against their protovalidate rules")
+	f.BoolVar(&u.noConfirm, "no-confirm", false, "call methods without asking the user first, whatever options say")
 	f.BoolVar(&u.gzip, "gzip", false, "compress requests to the upstream; compressed responses are accepted in any case")
 	annotate(cmd, groupUpstream, "service", "header", "forward-header", "return-header", "ca", "cert", "key", "authority",
-		"insecure-skip-verify", "timeout", "refresh", "max-message-bytes", "stream-messages", "stream-bytes", "stream-time", "no-validate", "gzip")
+		"insecure-skip-verify", "timeout", "refresh", "max-message-bytes", "stream-messages", "stream-bytes", "stream-time", "no-validate", "no-confirm", "gzip")
 	f.StringVar(&u.descriptorSet, "descriptors", "", "read a FileDescriptorSet from this `file`, as buf build -o or protoc --descriptor_set_out --include_imports write it")
 	f.StringArrayVar(&u.protos, "proto", nil, "compile this .proto `file` or directory of them; may be repeated")
 	f.StringArrayVar(&u.protoPaths, "proto-path", nil, "look for imports of --proto in this `directory`; may be repeated")

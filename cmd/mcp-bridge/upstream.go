@@ -109,6 +109,9 @@ func (f *upstreamFlags) options(log *slog.Logger) []bridge.Option {
 		profile = bridge.FullSchemas
 	}
 	opts = append(opts, bridge.WithSchemas(profile, f.schemaBytes))
+	if f.noConfirm {
+		opts = append(opts, bridge.WithoutConfirmation())
+	}
 	if f.noValidate {
 		opts = append(opts, bridge.WithoutValidation())
 	}

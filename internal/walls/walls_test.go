@@ -168,7 +168,7 @@ var rooms = []room{
 	{
 		packages:  []string{"bridge"},
 		may:       []string{"protocol/...", "internal/jsontok", "internal/parallel", "bridge/internal/...", "gen/mcp/..."},
-		elsewhere: slices.Concat(protobuf, validate),
+		elsewhere: slices.Concat(protobuf, validate, []string{"github.com/yosida95/uritemplate/..."}),
 		why:       "the bridge puts everything together, and is handed the callers it does not build in",
 	},
 	{

@@ -76,14 +76,8 @@ func (b *httpBody) add(wire []byte, limit int) (full bool, err error) {
 // append appends a content block: text, an image, audio, or else an embedded
 // resource (server/tools, Tool Result). Revision 2024-11-05 has no audio.
 func (b *httpBody) append(dst []byte, uri string, rev protocol.Revision) []byte {
-	media, params, err := mime.ParseMediaType(b.contentType)
-	if err != nil {
-		media, _, _ = strings.Cut(b.contentType, ";")
-		media, params = strings.ToLower(strings.TrimSpace(media)), nil
-	}
+	media, text := mediaOf(b.contentType, b.data)
 	kind, _, _ := strings.Cut(media, "/")
-	charset := strings.ToLower(params["charset"])
-	text := (charset == "" || charset == "utf-8" || charset == "us-ascii") && utf8.Valid(b.data) && (media == "" || textual(media))
 	encoded := func() []byte { return base64.StdEncoding.AppendEncode(nil, b.data) }
 	switch {
 	case text:
@@ -108,6 +102,24 @@ func (b *httpBody) append(dst []byte, uri string, rev protocol.Revision) []byte 
 		dst = append(dst, encoded()...)
 		return append(dst, `"}}`...)
 	}
+}
+
+// IsText reports whether data of a content type is text that JSON can hold.
+func IsText(contentType string, data []byte) bool {
+	_, text := mediaOf(contentType, data)
+	return text
+}
+
+// mediaOf returns the media type without parameters, and whether data of the
+// content type is text that JSON can hold.
+func mediaOf(contentType string, data []byte) (media string, text bool) {
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media, _, _ = strings.Cut(contentType, ";")
+		media, params = strings.ToLower(strings.TrimSpace(media)), nil
+	}
+	charset := strings.ToLower(params["charset"])
+	return media, (charset == "" || charset == "utf-8" || charset == "us-ascii") && utf8.Valid(data) && (media == "" || textual(media))
 }
 
 // textual reports whether content of the type is text.

@@ -71,21 +71,10 @@ func read(d protoreflect.Descriptor, number protowire.Number, into proto.Message
 		return nil //nolint:nilerr // options that cannot be encoded are none
 	}
 	var value []byte
-	for len(encoded) > 0 {
-		num, typ, n := protowire.ConsumeTag(encoded)
-		if n < 0 {
-			return nil
-		}
-		encoded = encoded[n:]
-		size := protowire.ConsumeFieldValue(num, typ, encoded)
-		if size < 0 {
-			return nil
-		}
-		if num == number && typ == protowire.BytesType {
-			part, _ := protowire.ConsumeBytes(encoded)
+	for num, part := range fields(encoded) {
+		if num == number {
 			value = append(value, part...) // several are merged
 		}
-		encoded = encoded[size:]
 	}
 	if value == nil {
 		return nil

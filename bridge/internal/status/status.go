@@ -121,6 +121,9 @@ func TooLarge(size, most int) *protocol.Result {
 		"Ask for less: a smaller page, fewer fields or a narrower filter.", size, most))
 }
 
+// Refused returns the result for a call that was not made, with the reason.
+func Refused(reason string) *protocol.Result { return failure(reason) }
+
 // failure returns a result with isError whose content is the texts, without
 // those that are empty.
 func failure(texts ...string) *protocol.Result {
