@@ -1,0 +1,353 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
+)
+
+// Limits of a [Channel].
+const (
+	// MaxQueued is how many messages of one call may wait for a caller that
+	// does not take them. What comes beyond is dropped: to wait would hold up
+	// every other call.
+	MaxQueued = 1024
+	// maxQueuedBytes bounds them in bytes.
+	maxQueuedBytes = 16 << 20
+	// maxBatch is how many messages a batch may hold.
+	maxBatch = 128
+	// cancelTimeout bounds telling the server that a call is cancelled.
+	cancelTimeout = 5 * time.Second
+	// maxLoggedGarbage is how many lines that are no messages are logged.
+	maxLoggedGarbage = 20
+)
+
+// Channel is a [Conn] over anything that carries messages both ways and
+// nothing else: stdio, HTTP+SSE. Responses find their calls by id, progress by
+// its token, changes by their subscription; see [Call.Exclusive] for the rest.
+type Channel struct {
+	IDs
+	write   func(ctx context.Context, message []byte, header http.Header) error
+	closing func()
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	pending map[string]*pending
+	stray   func(*jsonrpc.Message)
+	err     error
+	done    chan struct{}
+	garbage int
+	wg      sync.WaitGroup
+}
+
+var _ Conn = (*Channel)(nil)
+
+// pending is a call without response. Its fields are under the channel's
+// lock.
+type pending struct {
+	call    *Call
+	queue   []*jsonrpc.Message
+	bytes   int
+	dropped int
+	wake    chan struct{} // holds one signal
+}
+
+// NewChannel returns a Channel that sends by write, which is used
+// concurrently, and that calls closing in its Close. closing must end whatever
+// calls Receive, and make writes fail.
+func NewChannel(log *slog.Logger, write func(ctx context.Context, message []byte, header http.Header) error, closing func()) *Channel {
+	return &Channel{log: log, write: write, closing: closing, pending: make(map[string]*pending), done: make(chan struct{})}
+}
+
+// OnStray sets who takes messages that belong to no call.
+func (c *Channel) OnStray(f func(*jsonrpc.Message)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stray = f
+}
+
+// Initialized ends the handshake.
+func (c *Channel) Initialized(ctx context.Context, _ protocol.Revision, header http.Header) error {
+	return c.Send(ctx, InitializedMessage, header)
+}
+
+// Done is closed once the channel is of no more use.
+func (c *Channel) Done() <-chan struct{} { return c.done }
+
+// Err returns why the channel is of no more use.
+func (c *Channel) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Fail ends the channel: all calls, now and from now on, fail with err. Only
+// the first Fail counts.
+func (c *Channel) Fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = err
+		close(c.done)
+	}
+}
+
+// Close ends the channel and waits until nothing of it is left.
+func (c *Channel) Close() {
+	c.Fail(Unavailable(ErrClosed, "the connection to the MCP server is closed"))
+	c.closing()
+	c.wg.Wait()
+}
+
+// Send sends a notification or a response.
+func (c *Channel) Send(ctx context.Context, message []byte, header http.Header) error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	return c.write(ctx, message, header)
+}
+
+// Call sends a request and waits for its response.
+func (c *Channel) Call(ctx context.Context, call *Call) (*jsonrpc.Message, error) {
+	p := &pending{call: call, wake: make(chan struct{}, 1)}
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return nil, unsent(c.err)
+	}
+	c.pending[string(call.ID)] = p
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.pending[string(call.ID)] == p {
+			delete(c.pending, string(call.ID))
+		}
+		if p.dropped > 0 {
+			c.log.Warn("notifications of a call were dropped: nobody took them in time", "method", call.Method, "dropped", p.dropped)
+		}
+	}()
+	if err := c.write(ctx, jsonrpc.AppendRequest(nil, call.ID, call.Method, call.Params), call.Header); err != nil {
+		if ctx.Err() != nil {
+			c.cancelled(call)
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	for {
+		if m := c.deliver(ctx, p); m != nil {
+			return m, nil
+		}
+		select {
+		case <-p.wake:
+		case <-ctx.Done():
+			c.cancelled(call)
+			return nil, context.Cause(ctx)
+		case <-c.done:
+			// What came before the end still counts.
+			if m := c.deliver(ctx, p); m != nil {
+				return m, nil
+			}
+			return nil, c.Err()
+		}
+	}
+}
+
+// unsent marks an error as one of a request that was not sent.
+func unsent(err error) error {
+	if e, ok := errors.AsType[*protocol.UpstreamError](err); ok {
+		again := *e
+		again.Unsent = true
+		return &again
+	}
+	return err
+}
+
+// deliver hands what waits to the call, and returns the response if it is
+// there.
+func (c *Channel) deliver(ctx context.Context, p *pending) *jsonrpc.Message {
+	for {
+		c.mu.Lock()
+		if len(p.queue) == 0 {
+			c.mu.Unlock()
+			return nil
+		}
+		m := p.queue[0]
+		p.queue[0] = nil
+		p.queue = p.queue[1:]
+		p.bytes -= size(m)
+		c.mu.Unlock()
+		if m.Kind() == jsonrpc.KindResponse {
+			return m
+		}
+		if p.call.Receive != nil {
+			p.call.Receive(ctx, m)
+		}
+	}
+}
+
+func size(m *jsonrpc.Message) int { return len(m.Params) }
+
+// cancelled tells the server that nobody waits any more. The call has ended
+// by then, so this has a goroutine of its own.
+func (c *Channel) cancelled(call *Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if call.Uncancellable || c.err != nil {
+		return
+	}
+	c.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), cancelTimeout)
+		defer cancel()
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() {
+			select {
+			case <-c.done:
+				cancel()
+			case <-stop:
+			}
+		}()
+		if err := c.write(ctx, Cancelled(call.ID), call.Header); err != nil {
+			c.log.Debug("cancellation not delivered", "method", call.Method, "error", err)
+		}
+	})
+}
+
+// Cancelled returns the notification that cancels the request id.
+func Cancelled(id json.RawMessage) []byte {
+	params := append(append([]byte(`{"requestId":`), id...), '}')
+	return jsonrpc.AppendNotification(nil, &protocol.Notification{Method: protocol.NotificationCancelled, Params: params})
+}
+
+// Receive takes a message or a batch from the server. It keeps data, and does
+// not block. It is called by one goroutine at a time.
+func (c *Channel) Receive(data []byte) {
+	if jsonrpc.IsBatch(data) {
+		batch, fault := jsonrpc.SplitBatch(data, maxBatch)
+		if fault != nil {
+			c.skip(data, fault)
+			return
+		}
+		for _, m := range batch {
+			c.receive(m)
+		}
+		return
+	}
+	c.receive(data)
+}
+
+func (c *Channel) receive(data []byte) {
+	m, fault := jsonrpc.Parse(data)
+	if fault != nil && (m.Kind() == jsonrpc.KindResponse && m.ID == nil || m.Method == "") {
+		c.skip(data, fault)
+		return
+	}
+	c.mu.Lock()
+	p := c.owner(m)
+	stray := c.stray
+	if p != nil {
+		c.push(p, m)
+	}
+	c.mu.Unlock()
+	switch {
+	case p != nil:
+	case m.Kind() == jsonrpc.KindResponse:
+		// Late, or an error about something that could not be read.
+		c.log.Debug("a response to no request was ignored", "id", string(m.ID), "error", string(cut(m.Error)))
+	case stray != nil:
+		stray(m)
+	}
+}
+
+// push queues a message for a call, under the lock.
+func (c *Channel) push(p *pending, m *jsonrpc.Message) {
+	response := m.Kind() == jsonrpc.KindResponse
+	if response {
+		delete(c.pending, string(p.call.ID)) // a second one is late
+	} else if len(p.queue) >= MaxQueued || p.bytes+size(m) > maxQueuedBytes {
+		p.dropped++
+		return
+	}
+	p.queue = append(p.queue, m)
+	p.bytes += size(m)
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// owner returns the call that a message belongs to, or nil, under the lock.
+func (c *Channel) owner(m *jsonrpc.Message) *pending {
+	if m.Kind() == jsonrpc.KindResponse {
+		return c.pending[string(m.ID)]
+	}
+	if jsontok.KindOf(m.Params) != jsontok.KindObject {
+		return nil
+	}
+	var id []byte
+	switch m.Method {
+	case protocol.NotificationProgress:
+		id, _ = jsontok.Lookup(m.Params, protocol.MetaProgressToken)
+	case protocol.NotificationCancelled:
+		id, _ = jsontok.Lookup(m.Params, "requestId")
+		if p := c.pending[string(id)]; p != nil && p.call.Method == protocol.MethodListen {
+			return p
+		}
+		return nil
+	case protocol.NotificationMessage:
+		return c.only()
+	default:
+		if meta, ok := jsontok.Lookup(m.Params, "_meta"); ok {
+			id, _ = jsontok.Lookup(meta, protocol.MetaSubscriptionID)
+		}
+	}
+	if id == nil {
+		return nil
+	}
+	return c.pending[string(id)]
+}
+
+// only returns the one exclusive call, or nil where there are more or none.
+func (c *Channel) only() *pending {
+	var found *pending
+	for _, p := range c.pending {
+		if !p.call.Exclusive {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = p
+	}
+	return found
+}
+
+// skip drops what is no message.
+func (c *Channel) skip(data []byte, fault *protocol.Error) {
+	c.garbage++
+	switch {
+	case c.garbage < maxLoggedGarbage:
+		c.log.Warn("the server sent something that is no message; it was skipped", "error", fault.Message, "data", string(cut(data)))
+	case c.garbage == maxLoggedGarbage:
+		c.log.Warn("the server goes on sending what is no message; no more of it is logged")
+	}
+}
+
+// cut shortens what a peer said for a log.
+func cut(data []byte) []byte {
+	const limit = 200
+	if len(data) > limit {
+		data = append(bytes.Clone(data[:limit]), "..."...)
+	}
+	return bytes.ToValidUTF8(data, []byte("\uFFFD"))
+}
