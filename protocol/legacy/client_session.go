@@ -1,0 +1,450 @@
+package legacy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
+	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
+)
+
+const (
+	// maxReplies bounds the answers to the server that are on their way.
+	maxReplies = 64
+	// replyTimeout bounds one of them.
+	replyTimeout = 10 * time.Second
+	// levelTimeout bounds logging/setLevel.
+	levelTimeout = 10 * time.Second
+)
+
+// clientSession is one session with a server. It is used concurrently.
+type clientSession struct {
+	client *Client
+	key    string
+	// header, info and capabilities are those of the request that opened it.
+	header       http.Header
+	info         json.RawMessage
+	capabilities json.RawMessage
+
+	ready   chan struct{} // closed once the handshake is over
+	openErr error         // set before ready is closed, as are those below
+	conn    peer.Conn
+	rev     protocol.Revision
+	server  json.RawMessage // Implementation
+	offers  json.RawMessage // ServerCapabilities
+	guide   json.RawMessage // instructions, or nil
+
+	over    chan struct{} // closed once the session is of no more use
+	replies chan struct{} // a place for each answer under way
+	levels  chan struct{} // holds the right to set the level
+	// subscribing holds the right to change subscriptions.
+	subscribing chan struct{}
+
+	mu        sync.Mutex
+	endErr    error
+	active    int
+	used      time.Time
+	calls     []*clientCall // that may be asked for input, oldest first
+	listeners map[*listener]struct{}
+	watched   map[string]*watch
+	level     protocol.LogLevel
+	roots     json.RawMessage // the last answer to roots/list
+}
+
+func newClientSession(c *Client, key string, r *peer.Request) *clientSession {
+	s := &clientSession{
+		client: c, key: key, header: r.Header,
+		info: c.cfg.ClientInfo, capabilities: c.cfg.Shared,
+		ready: make(chan struct{}), over: make(chan struct{}),
+		replies: make(chan struct{}, maxReplies), levels: make(chan struct{}, 1), subscribing: make(chan struct{}, 1),
+		listeners: make(map[*listener]struct{}), watched: make(map[string]*watch),
+		used: time.Now(),
+	}
+	if c.cfg.Shared == nil {
+		s.capabilities = legacyCapabilities(r.Meta.Capabilities)
+		if r.Meta.ClientInfo != nil {
+			s.info = r.Meta.ClientInfo
+		}
+	}
+	if s.info == nil {
+		s.info = json.RawMessage(`{"name":"mcp-bridge","version":"unknown"}`)
+	}
+	return s
+}
+
+// legacyCapabilities returns what a legacy session can carry of a modern
+// client's capabilities.
+func legacyCapabilities(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage(`{}`)
+	}
+	var o peer.Object
+	// The front has seen that it is an object; what cannot be read is left out.
+	_ = jsontok.Object(raw, func(key, value []byte) error {
+		switch string(key) {
+		case "extensions", "tasks": // of requests that stand alone, and of clients that serve tasks
+		case "roots":
+			o.Add("roots", []byte(`{}`)) // nobody announces changes of them
+		default:
+			o.Add(string(key), value)
+		}
+		return nil
+	})
+	return o.JSON()
+}
+
+// run opens the session and stays until it is over.
+func (s *clientSession) run() {
+	c := s.client
+	ctx, cancel := context.WithTimeoutCause(c.ctx, c.cfg.HandshakeTimeout, errHandshake)
+	conn, err := c.open(ctx, s)
+	cancel()
+	if err != nil {
+		if errors.Is(err, errHandshake) {
+			err = &protocol.UpstreamError{Kind: protocol.UpstreamTimeout, Message: "the MCP server did not answer initialize in time", Err: err, Unsent: true}
+		} else if c.ctx.Err() != nil {
+			err = peer.Unavailable(peer.ErrClosed, "the connection to the MCP server is closed")
+		}
+		s.openErr = err
+		c.remove(s)
+		s.end(err)
+		close(s.ready)
+		return
+	}
+	s.conn = conn
+	close(s.ready)
+	select {
+	case <-conn.Done():
+		s.end(conn.Err())
+	case <-s.over:
+	case <-c.ctx.Done():
+		s.end(peer.Unavailable(peer.ErrClosed, "the connection to the MCP server is closed"))
+	}
+	c.remove(s)
+	conn.Close()
+}
+
+var errHandshake = errors.New("no answer to initialize")
+
+// end says that the session is of no more use.
+func (s *clientSession) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.endErr == nil {
+		s.endErr = err
+		close(s.over)
+	}
+}
+
+func (s *clientSession) ended() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.endErr
+}
+
+func (s *clientSession) isOver() bool { return s.ended() != nil }
+
+// use marks the session as used for as long as release is not called.
+func (s *clientSession) use() (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active++
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.active--
+		s.used = time.Now()
+	})
+}
+
+func (s *clientSession) idleSince() (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used, s.active == 0
+}
+
+// initialize performs the handshake (2025-11-25 basic/lifecycle).
+func (s *clientSession) initialize(ctx context.Context, conn peer.Conn) error {
+	asked := protocol.LatestLegacy
+	for attempt := 0; ; attempt++ {
+		var params peer.Object
+		params.Add("protocolVersion", jsontok.AppendString(nil, string(asked)))
+		params.Add("capabilities", s.capabilities)
+		params.Add("clientInfo", s.info)
+		m, err := conn.Call(ctx, &peer.Call{
+			ID: conn.NextID(), Method: protocol.MethodInitialize, Params: params.JSON(), Header: s.header,
+			Uncancellable: true, // 2025-11-25 basic/utilities/cancellation
+		})
+		if err != nil {
+			return err
+		}
+		if m.Error != nil {
+			fault := jsonrpc.ReadError(m.Error)
+			if older, ok := supported(fault); ok && attempt == 0 {
+				asked = older
+				continue
+			}
+			return &protocol.UpstreamError{
+				Kind: protocol.UpstreamRejected, Message: "the MCP server has refused to open a session",
+				Unsent: true, Err: errors.Join(ErrNotLegacy, fault),
+			}
+		}
+		if err := s.read(m.Result); err != nil {
+			return err
+		}
+		return conn.Initialized(ctx, s.rev, s.header)
+	}
+}
+
+// supported returns the newest legacy revision that an error offers: some
+// servers refuse what they do not know in place of answering with what they do.
+func supported(fault *protocol.Error) (protocol.Revision, bool) {
+	raw, _ := jsontok.Lookup(fault.Data, "supported")
+	var best protocol.Revision
+	if jsontok.KindOf(raw) != jsontok.KindArray {
+		return "", false
+	}
+	_ = jsontok.Array(raw, func(_ int, v []byte) error { // valid already
+		s, _ := jsontok.String(v)
+		if r := protocol.Revision(s); r.Known() && !r.Modern() && r > best {
+			best = r
+		}
+		return nil
+	})
+	return best, best != ""
+}
+
+// read takes an InitializeResult.
+func (s *clientSession) read(result json.RawMessage) error {
+	var version string
+	s.server, s.offers, s.guide = nil, json.RawMessage(`{}`), nil
+	err := jsontok.Object(result, func(key, value []byte) error {
+		switch string(key) {
+		case "protocolVersion":
+			version, _ = jsontok.String(value)
+		case "capabilities":
+			if jsontok.KindOf(value) == jsontok.KindObject {
+				s.offers = value
+			}
+		case "serverInfo":
+			if jsontok.KindOf(value) == jsontok.KindObject {
+				s.server = value
+			}
+		case "instructions":
+			s.guide = value
+		}
+		return nil
+	})
+	s.rev = protocol.Revision(version)
+	switch {
+	case err != nil:
+		return peer.Malformed(err, "the MCP server's answer to initialize cannot be read")
+	case !s.rev.Known() || s.rev.Modern():
+		return peer.Malformed(nil, "the MCP server opens sessions of a protocol version that is not spoken here")
+	}
+	return nil
+}
+
+// offer reports whether the server has a capability, such as "resources" with
+// the member "subscribe". An empty member asks for the capability alone.
+func (s *clientSession) offer(name, member string) bool {
+	v, ok := jsontok.Lookup(s.offers, name)
+	if !ok || jsontok.KindOf(v) != jsontok.KindObject {
+		return false
+	}
+	if member == "" {
+		return true
+	}
+	m, _ := jsontok.Lookup(v, member)
+	return string(m) == "true"
+}
+
+// discover answers server/discover from what initialize has said.
+func (s *clientSession) discover() *protocol.Result {
+	var body peer.Object
+	versions := []byte{'['}
+	for i, r := range protocol.Revisions() {
+		if i > 0 {
+			versions = append(versions, ',')
+		}
+		versions = jsontok.AppendString(versions, string(r))
+	}
+	body.Add("supportedVersions", append(versions, ']'))
+	body.Add("capabilities", protocol.WithoutMember(s.offers, "tasks"))
+	if s.guide != nil {
+		body.Add("instructions", s.guide)
+	}
+	return &protocol.Result{Body: body.JSON(), Server: s.server, Cache: &protocol.Cache{Private: true}}
+}
+
+// stray takes what the server sends outside any call. It does not block.
+func (s *clientSession) stray(m *jsonrpc.Message) {
+	if m.Params != nil && jsontok.KindOf(m.Params) != jsontok.KindObject {
+		s.client.log.Debug("a message whose params are no object was dropped", "method", m.Method)
+		return
+	}
+	if m.Kind() == jsonrpc.KindRequest {
+		s.asked(m, nil)
+		return
+	}
+	switch m.Method {
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
+		"notifications/resources/updated":
+		s.announce(m)
+	case protocol.NotificationCancelled:
+		s.withdrawn(m.Params)
+	case protocol.NotificationMessage:
+		// With more than one call under way nobody can tell whose it is.
+		if call := s.onlyCall(); call != nil {
+			call.push(m, false)
+			return
+		}
+		s.client.log.Debug("a log message that belongs to no one call was dropped")
+	default:
+		s.client.log.Debug("a notification that belongs to no call was dropped", "method", m.Method)
+	}
+}
+
+// asked takes a request of the server. call is the one whose stream it came
+// on, or nil.
+func (s *clientSession) asked(m *jsonrpc.Message, call *clientCall) {
+	if m.Method == protocol.MethodPing {
+		s.reply(jsonrpc.AppendRawResult(nil, m.ID, json.RawMessage(`{}`)))
+		return
+	}
+	if call == nil {
+		var fault *protocol.Error
+		call, fault = s.attribute()
+		s.mu.Lock()
+		roots := s.roots
+		s.mu.Unlock()
+		switch {
+		case fault != nil && m.Method == methodListRoots && roots != nil:
+			s.reply(jsonrpc.AppendRawResult(nil, m.ID, roots))
+			return
+		case fault != nil:
+			s.refuse(m, fault)
+			return
+		}
+	}
+	if fault := call.mayAsk(m); fault != nil {
+		s.refuse(m, fault)
+		return
+	}
+	call.push(m, true)
+}
+
+// attribute finds the call that a request without an address belongs to: the
+// only one, or one of several of the same caller, because the answer finds
+// its way by the request's own id.
+func (s *clientSession) attribute() (*clientCall, *protocol.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) == 0 {
+		return nil, protocol.Errorf(protocol.CodeMethodNotFound, "requests can be answered only while a call is under way")
+	}
+	last := s.calls[len(s.calls)-1]
+	for _, call := range s.calls {
+		if call.who != last.who {
+			return nil, protocol.Errorf(protocol.CodeInvalidRequest, "calls of several callers are under way, and the request does not say to which it belongs")
+		}
+	}
+	return last, nil
+}
+
+// withdrawn takes back a request of the server.
+func (s *clientSession) withdrawn(params json.RawMessage) {
+	id, ok := jsontok.Lookup(params, "requestId")
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	calls := append([]*clientCall(nil), s.calls...)
+	s.mu.Unlock()
+	for _, call := range calls {
+		call.withdraw(id)
+	}
+}
+
+func (s *clientSession) onlyCall() *clientCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) != 1 {
+		return nil
+	}
+	return s.calls[0]
+}
+
+// refuse answers a request of the server with an error.
+func (s *clientSession) refuse(m *jsonrpc.Message, fault *protocol.Error) {
+	s.client.log.Debug("a request of the MCP server was refused", "method", m.Method, "error", fault)
+	s.reply(jsonrpc.AppendError(nil, m.ID, fault, s.rev))
+}
+
+// reply sends an answer to the server without waiting for it.
+func (s *clientSession) reply(message []byte) {
+	select {
+	case s.replies <- struct{}{}:
+	default:
+		s.client.log.Warn("a request of the MCP server was not answered: it sends too many")
+		return
+	}
+	started := s.client.start(func() {
+		defer func() { <-s.replies }()
+		ctx, cancel := context.WithTimeout(s.client.ctx, replyTimeout)
+		defer cancel()
+		select {
+		case <-s.ready: // requests may come during the handshake
+		case <-ctx.Done():
+			return
+		}
+		if s.openErr != nil {
+			return
+		}
+		if err := s.conn.Send(ctx, message, s.header); err != nil {
+			s.client.log.Debug("an answer to the MCP server was not delivered", "error", err)
+		}
+	})
+	if !started {
+		<-s.replies
+	}
+}
+
+// setLevel asks the server for log messages down to the level that a request
+// wants. The level of a session only goes down: calls filter what they get.
+func (s *clientSession) setLevel(ctx context.Context, want protocol.LogLevel, header http.Header) {
+	if want == protocol.LogNone || !s.offer("logging", "") {
+		return
+	}
+	select {
+	case s.levels <- struct{}{}:
+		defer func() { <-s.levels }()
+	case <-ctx.Done():
+		return
+	}
+	s.mu.Lock()
+	enough := s.level != protocol.LogNone && s.level <= want
+	s.mu.Unlock()
+	if enough {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, levelTimeout)
+	defer cancel()
+	m, err := s.conn.Call(ctx, &peer.Call{
+		ID: s.conn.NextID(), Method: protocol.MethodSetLevel, Header: header,
+		Params: json.RawMessage(`{"level":"` + want.String() + `"}`),
+	})
+	if err != nil || m.Error != nil {
+		s.client.log.DebugContext(ctx, "the MCP server did not take the log level", "level", want.String(), "error", err)
+		return
+	}
+	s.mu.Lock()
+	s.level = want
+	s.mu.Unlock()
+}
