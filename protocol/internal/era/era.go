@@ -1,0 +1,308 @@
+// Package era makes a [protocol.Handler] of a connection to an MCP server: it
+// finds out which era the server is of, remembers it, and speaks that way.
+package era
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
+	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
+	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
+)
+
+// DefaultProbeTimeout is how long a server has to answer the probe before it
+// is taken for a legacy one.
+const DefaultProbeTimeout = 10 * time.Second
+
+// Config configures a [Client].
+type Config struct {
+	// Open returns the connection for requests of no session. It is called
+	// for every request, and the connection is its own.
+	Open func(ctx context.Context) (peer.Conn, error)
+	// Prepare returns what a request carries beyond itself.
+	Prepare func(ctx context.Context, r *protocol.Request) (*peer.Request, error)
+	// Legacy speaks to the server if it is a legacy one.
+	Legacy *legacy.Client
+	// HTTP is true where requests have headers.
+	HTTP bool
+	// SilenceIsLegacy is true where a server that does not answer the probe
+	// is a legacy one, as on stdio. Elsewhere it is not available.
+	SilenceIsLegacy bool
+	// LegacyOnly is true where the transport exists in legacy revisions only.
+	LegacyOnly bool
+	// ProbeTimeout bounds the probe.
+	ProbeTimeout time.Duration
+	// ClientInfo is the Implementation object for requests of callers that
+	// have none.
+	ClientInfo json.RawMessage
+	Logger     *slog.Logger
+}
+
+// Client is an MCP server as a [protocol.Handler].
+type Client struct {
+	cfg    Config
+	modern modern
+
+	mu    sync.Mutex
+	era   era
+	probe chan struct{} // closed when the probe under way is over, or nil
+}
+
+type era int
+
+const (
+	unknown era = iota
+	isModern
+	isLegacy
+)
+
+var _ protocol.Handler = (*Client)(nil)
+
+// New returns a Client. It owns cfg.Legacy from now on.
+func New(cfg Config) *Client {
+	if cfg.ProbeTimeout <= 0 {
+		cfg.ProbeTimeout = DefaultProbeTimeout
+	}
+	c := &Client{cfg: cfg, modern: modern{log: cfg.Logger, clientInfo: cfg.ClientInfo}}
+	if cfg.HTTP {
+		c.modern.headers = &headers{log: cfg.Logger}
+	}
+	if cfg.LegacyOnly {
+		c.era = isLegacy
+	}
+	return c
+}
+
+// Close ends the sessions.
+func (c *Client) Close() { c.cfg.Legacy.Close() }
+
+// Handle asks the server.
+func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	res, err := c.handle(ctx, r, n)
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok && ctx.Err() == nil {
+		c.cfg.Logger.WarnContext(ctx, "the MCP server could not be asked", "method", r.Method, "kind", fault.Kind.String(), "error", fault)
+	}
+	return res, err
+}
+
+func (c *Client) handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	prepared, err := c.cfg.Prepare(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for attempt := 0; ; attempt++ {
+		now, err := c.detect(ctx, prepared)
+		if err != nil {
+			return nil, err
+		}
+		var res *protocol.Result
+		if now == isLegacy {
+			res, err = c.cfg.Legacy.Do(ctx, prepared, n)
+		} else {
+			res, err = c.askModern(ctx, prepared, n)
+		}
+		if c.cfg.LegacyOnly || !wrongEra(now, err) {
+			return res, err
+		}
+		c.forget(now)
+		if attempt > 0 {
+			return res, err
+		}
+		c.cfg.Logger.InfoContext(ctx, "the MCP server is no longer of the era it was of; asking again", "error", err)
+	}
+}
+
+func (c *Client) askModern(ctx context.Context, r *peer.Request, n protocol.Notifier) (*protocol.Result, error) {
+	conn, err := c.cfg.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.modern.do(ctx, conn, r, n)
+}
+
+// wrongEra reports whether an error shows that the server is of another era
+// than it was taken for, and that it has not done what was asked.
+func wrongEra(now era, err error) bool {
+	if err == nil {
+		return false
+	}
+	if now == isLegacy {
+		return errors.Is(err, legacy.ErrNotLegacy)
+	}
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok {
+		return NotModern(fault)
+	}
+	fault, ok := errors.AsType[*protocol.Error](err)
+	return ok && fault.Code == protocol.CodeUnsupportedProtocolVersion
+}
+
+// NotModern reports whether an HTTP answer without a JSON-RPC error that
+// modern servers give means that the server is none.
+func NotModern(fault *protocol.UpstreamError) bool {
+	switch fault.HTTPStatus {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusNotImplemented, http.StatusGone:
+		return true
+	}
+	return false
+}
+
+func (c *Client) forget(was era) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.era == was {
+		c.era = unknown
+	}
+}
+
+// detect returns the era of the server. The first request asks for it, and
+// the ones that come meanwhile wait.
+func (c *Client) detect(ctx context.Context, r *peer.Request) (era, error) {
+	for {
+		c.mu.Lock()
+		if c.era != unknown {
+			defer c.mu.Unlock()
+			return c.era, nil
+		}
+		wait := c.probe
+		if wait == nil {
+			c.probe = make(chan struct{})
+		}
+		c.mu.Unlock()
+		if wait == nil {
+			break
+		}
+		select {
+		case <-wait: // and look: the other caller may have given up
+		case <-ctx.Done():
+			return unknown, context.Cause(ctx)
+		}
+	}
+	found, err := c.ask(ctx, r)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.probe)
+	c.probe = nil
+	if err == nil {
+		c.era = found
+	}
+	return found, err
+}
+
+// ask probes with server/discover (basic/versioning, Backward Compatibility).
+func (c *Client) ask(ctx context.Context, r *peer.Request) (era, error) {
+	conn, err := c.cfg.Open(ctx)
+	if err != nil {
+		return unknown, err
+	}
+	probe := &peer.Request{
+		Request: &protocol.Request{
+			Method: protocol.MethodDiscover, Caller: r.Caller,
+			Meta: protocol.Meta{Revision: protocol.Revision20260728, ClientInfo: r.Meta.ClientInfo, Capabilities: r.Meta.Capabilities},
+		},
+		Header: r.Header, Identity: r.Identity,
+	}
+	id := conn.NextID()
+	params, fault := modernParams(probe.Request, id, c.cfg.ClientInfo)
+	if fault != nil {
+		return unknown, fault
+	}
+	header := probe.Header
+	if c.cfg.HTTP {
+		header = c.modern.header(ctx, conn, probe)
+	}
+	pctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ProbeTimeout, errSilent)
+	defer cancel()
+	m, err := conn.Call(pctx, &peer.Call{
+		ID: id, Method: protocol.MethodDiscover, Params: params, Header: header, Modern: true,
+		// A legacy server has no use for a cancellation before initialize.
+		Uncancellable: true,
+	})
+	if err != nil {
+		return c.silence(ctx, err)
+	}
+	return c.judge(ctx, m)
+}
+
+var errSilent = errors.New("no answer to server/discover")
+
+func (c *Client) silence(ctx context.Context, err error) (era, error) {
+	if ctx.Err() != nil {
+		return unknown, context.Cause(ctx)
+	}
+	if errors.Is(err, errSilent) {
+		if c.cfg.SilenceIsLegacy {
+			c.cfg.Logger.InfoContext(ctx, "the MCP server does not answer server/discover; it is taken for one before 2026-07-28", "timeout", c.cfg.ProbeTimeout)
+			return isLegacy, nil
+		}
+		return unknown, &protocol.UpstreamError{Kind: protocol.UpstreamTimeout, Message: "the MCP server did not answer in time", Err: err}
+	}
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok && NotModern(fault) {
+		return isLegacy, nil
+	}
+	return unknown, err
+}
+
+// judge tells the era from the answer to server/discover.
+func (c *Client) judge(ctx context.Context, m *jsonrpc.Message) (era, error) {
+	var versions []byte
+	if m.Error == nil {
+		var ok bool
+		if versions, ok = jsontok.Lookup(m.Result, "supportedVersions"); !ok {
+			return isLegacy, nil // whatever it has answered, it was no discovery
+		}
+	} else {
+		fault := jsonrpc.ReadError(m.Error)
+		supported, ok := jsontok.Lookup(fault.Data, "supported")
+		switch {
+		case fault.Code == protocol.CodeHeaderMismatch, fault.Code == protocol.CodeMissingClientCapability:
+			return isModern, nil
+		case fault.Code == protocol.CodeUnsupportedProtocolVersion && !ok:
+			return unknown, peer.Malformed(fault, "the MCP server supports none of the protocol versions spoken here")
+		case fault.Code == protocol.CodeUnsupportedProtocolVersion, fault.Code == codeDraftUnsupported && ok:
+			versions = supported
+		default:
+			return isLegacy, nil
+		}
+	}
+	list := readVersions(versions)
+	switch {
+	case slices.Contains(list, string(protocol.Revision20260728)):
+		return isModern, nil
+	case slices.ContainsFunc(list, func(v string) bool {
+		r := protocol.Revision(v)
+		return r.Known() && !r.Modern()
+	}):
+		return isLegacy, nil
+	}
+	c.cfg.Logger.WarnContext(ctx, "the MCP server speaks no protocol version that is spoken here", "supported", list)
+	return unknown, peer.Malformed(nil, "the MCP server supports none of the protocol versions spoken here")
+}
+
+// codeDraftUnsupported is what drafts of 2026-07-28 had for an unsupported
+// version.
+const codeDraftUnsupported = -32004
+
+func readVersions(raw []byte) []string {
+	const limit = 100
+	var list []string
+	if jsontok.KindOf(raw) != jsontok.KindArray {
+		return nil
+	}
+	_ = jsontok.Array(raw, func(_ int, v []byte) error { // valid already
+		if s, ok := jsontok.String(v); ok && len(list) < limit {
+			list = append(list, s)
+		}
+		return nil
+	})
+	return list
+}
