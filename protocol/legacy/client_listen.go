@@ -78,6 +78,7 @@ func (s *clientSession) listen(ctx context.Context, r *peer.Request, n protocol.
 		delete(s.listeners, l)
 		s.mu.Unlock()
 	}()
+	s.hear(ctx)
 	list := []byte{'['}
 	for _, uri := range uris {
 		if !s.watch(ctx, uri, r) {
@@ -111,6 +112,22 @@ func (s *clientSession) listen(ctx context.Context, r *peer.Request, n protocol.
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
+	}
+}
+
+// hearTimeout bounds the wait for the stream that changes are announced on:
+// some servers do not answer before there are any.
+const hearTimeout = 2 * time.Second
+
+// hear waits until changes will be heard of.
+func (s *clientSession) hear(ctx context.Context) {
+	timer := time.NewTimer(hearTimeout)
+	defer timer.Stop()
+	select {
+	case <-s.conn.Listening():
+	case <-s.over:
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 

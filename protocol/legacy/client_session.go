@@ -148,7 +148,18 @@ func (s *clientSession) ended() error {
 	return s.endErr
 }
 
-func (s *clientSession) isOver() bool { return s.ended() != nil }
+// isOver reports whether the session is of no more use. Its connection may
+// know before it does.
+func (s *clientSession) isOver() bool {
+	select {
+	case <-s.ready:
+		if s.conn != nil && s.conn.Err() != nil {
+			return true
+		}
+	default:
+	}
+	return s.ended() != nil
+}
 
 // use marks the session as used for as long as release is not called.
 func (s *clientSession) use() (release func()) {

@@ -50,12 +50,14 @@ type clientConn struct {
 	stray   func(*jsonrpc.Message)
 	err     error
 	done    chan struct{}
+	// listening is closed once the GET stream is open, or there will be none.
+	listening chan struct{}
 }
 
 var _ peer.Conn = (*clientConn)(nil)
 
 func newClientConn(web *webclient.Web) *clientConn {
-	c := &clientConn{web: web, done: make(chan struct{})}
+	c := &clientConn{web: web, done: make(chan struct{}), listening: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -66,6 +68,9 @@ func (c *clientConn) OnStray(f func(*jsonrpc.Message)) {
 	defer c.mu.Unlock()
 	c.stray = f
 }
+
+// Listening is closed once the GET stream is open, or there will be none.
+func (c *clientConn) Listening() <-chan struct{} { return c.listening }
 
 // Done is closed once the session is over.
 func (c *clientConn) Done() <-chan struct{} { return c.done }
@@ -404,9 +409,12 @@ func (c *clientConn) listen() {
 	var (
 		lastID string
 		failed int
+		known  = sync.OnceFunc(func() { close(c.listening) })
 	)
+	defer known()
 	for {
 		response, err := c.resume(c.ctx, c.header, lastID)
+		known()
 		wait := backoff(failed)
 		switch fault, ok := errors.AsType[*protocol.UpstreamError](err); {
 		case c.ctx.Err() != nil:

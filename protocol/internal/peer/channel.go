@@ -80,6 +80,15 @@ func (c *Channel) Initialized(ctx context.Context, _ protocol.Revision, header h
 	return c.Send(ctx, InitializedMessage, header)
 }
 
+// Listening is closed: a channel has no other way for strays.
+func (c *Channel) Listening() <-chan struct{} { return always }
+
+var always = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // Done is closed once the channel is of no more use.
 func (c *Channel) Done() <-chan struct{} { return c.done }
 

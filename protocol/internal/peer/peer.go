@@ -75,6 +75,9 @@ type Conn interface {
 	// its notification. What the connection sends by itself from then on
 	// carries header.
 	Initialized(ctx context.Context, rev protocol.Revision, header http.Header) error
+	// Listening is closed once strays can arrive after Initialized, or it is
+	// certain that there are none.
+	Listening() <-chan struct{}
 	// Done is closed once the connection is of no more use; Err then says why.
 	Done() <-chan struct{}
 	Err() error
