@@ -328,7 +328,7 @@ func TestBackoff(t *testing.T) {
 				if err.Error() != "the MCP server has ended, and is started again after a pause: the MCP server has ended the connection" {
 					t.Errorf("error %v", err)
 				}
-				time.Sleep(fault.RetryAfter)
+				<-time.After(fault.RetryAfter)
 			}
 		}
 		var pauses []time.Duration

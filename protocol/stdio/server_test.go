@@ -48,9 +48,11 @@ func beServer(mode string) int {
 		if err := json.Unmarshal(in.Bytes(), &m); err != nil {
 			return 1
 		}
-		say := func(result string) { fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result) }
+		say := func(result string) {
+			fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+		}
 		if mode == "garbage" {
-			fmt.Print("Listening...\n\n\x00\xff\n[]\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n{}\n")
+			fmt.Fprint(os.Stdout, "Listening...\n\n\x00\xff\n[]\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n{}\n")
 		}
 		switch m.Method {
 		case "initialize":
@@ -58,7 +60,7 @@ func beServer(mode string) int {
 			continue
 		case "server/discover":
 			if mode != "silent" {
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", m.ID)
+				fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", m.ID)
 			}
 			continue
 		case "tools/call":
@@ -72,7 +74,7 @@ func beServer(mode string) int {
 		case "kill":
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		case "long":
-			fmt.Println(strings.Repeat("x", 11<<20))
+			fmt.Fprintln(os.Stdout, strings.Repeat("x", 11<<20))
 		case "hang":
 		case "close":
 			_ = os.Stdout.Close()

@@ -54,6 +54,7 @@ func asker(t *testing.T) *mcp.Server {
 		return one + ", " + two, err
 	})
 	add("sample", func(ctx context.Context, r *mcp.CallToolRequest) (string, error) {
+		//nolint:staticcheck // deprecated, and still served
 		res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 1, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "?"}}}})
 		if err != nil {
 			return "", err
@@ -61,7 +62,7 @@ func asker(t *testing.T) *mcp.Server {
 		return res.Model, nil
 	})
 	add("roots", func(ctx context.Context, r *mcp.CallToolRequest) (string, error) {
-		res, err := r.Session.ListRoots(ctx, nil)
+		res, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // deprecated, and still served
 		if err != nil {
 			return "", err
 		}
