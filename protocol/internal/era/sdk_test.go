@@ -113,7 +113,7 @@ func retry(tool, state, key, answer string) string {
 	return fmt.Sprintf(`{"requestState":%q,"name":%q,"inputResponses":{%q:%s}}`, state, tool, key, answer)
 }
 
-const everything = `{"elicitation":{},"sampling":{},"roots":{"listChanged":true},"extensions":{"x/y":{}}}`
+const anything = `{"elicitation":{},"sampling":{},"roots":{"listChanged":true},"extensions":{"x/y":{}}}`
 
 // TestInput is about servers that ask during a call.
 func TestInput(t *testing.T) {
@@ -125,7 +125,7 @@ func TestInput(t *testing.T) {
 		t.Run(way.transport+" "+way.revision, func(t *testing.T) {
 			t.Parallel()
 			c := connect(t, way.transport, way.revision, sdk(asker(t)))
-			all := capabilities(everything)
+			all := capabilities(anything)
 			for _, tt := range []struct{ tool, method, answer, want string }{
 				{"elicit", "elicitation/create", `{"action":"accept","content":{"name":"Ann"}}`, "accept Ann"},
 				{"sample", "sampling/createMessage", `{"role":"assistant","model":"m","content":{"type":"text","text":"!"}}`, "m"},
@@ -159,7 +159,7 @@ func TestInputTwice(t *testing.T) {
 	t.Parallel()
 	for _, transport := range []string{"stdio", "http"} {
 		c := connect(t, transport, "2025-11-25", sdk(asker(t)))
-		all := capabilities(everything)
+		all := capabilities(anything)
 		token := func(m *protocol.Meta) { m.ProgressToken = json.RawMessage(`7`) }
 		first, key := wantInput(t, c, request("tools/call", `{"name":"twice"}`, all, token), protocol.Discard)
 		again, same := wantInput(t, c, request("tools/call", fmt.Sprintf(`{"name":"twice","requestState":%q}`, first.State), all), protocol.Discard)
@@ -187,7 +187,7 @@ func TestInputTwice(t *testing.T) {
 func TestForeignState(t *testing.T) {
 	t.Parallel()
 	c := connect(t, "stdio", "2025-11-25", sdk(asker(t)))
-	all := capabilities(everything)
+	all := capabilities(anything)
 	in, key := wantInput(t, c, request("tools/call", `{"name":"elicit","arguments":{"a":1}}`, all), protocol.Discard)
 	answer := `"inputResponses":{"` + key + `":{"action":"accept"}}`
 	good := `{"name":"elicit","arguments": { "a" : 1 },"requestState":"` + in.State + `",` + answer + `}`
