@@ -296,7 +296,9 @@ func (c *Client) open(ctx context.Context, s *clientSession) (peer.Conn, error) 
 				c.mu.Unlock()
 				return conn, nil
 			}
-			conn.Close()
+			if c.cfg.Shared == nil || !errors.Is(err, ErrNotLegacy) {
+				conn.Close() // a server that can have no other one may yet be asked in another way
+			}
 		}
 		faults = append(faults, err)
 		if !elsewhere(err) {

@@ -19,9 +19,13 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
 )
 
-// DefaultProbeTimeout is how long a server has to answer the probe before it
-// is taken for a legacy one.
-const DefaultProbeTimeout = 10 * time.Second
+// How long a server has to answer the probe, unless the configuration says.
+const (
+	// silenceTimeout is for servers that are taken for legacy ones then.
+	silenceTimeout = 10 * time.Second
+	// answerTimeout is for all others.
+	answerTimeout = time.Minute
+)
 
 // Config configures a [Client].
 type Config struct {
@@ -70,7 +74,10 @@ var _ protocol.Handler = (*Client)(nil)
 // New returns a Client. It owns cfg.Legacy from now on.
 func New(cfg Config) *Client {
 	if cfg.ProbeTimeout <= 0 {
-		cfg.ProbeTimeout = DefaultProbeTimeout
+		cfg.ProbeTimeout = answerTimeout
+		if cfg.SilenceIsLegacy {
+			cfg.ProbeTimeout = silenceTimeout
+		}
 	}
 	c := &Client{cfg: cfg, modern: modern{log: cfg.Logger, clientInfo: cfg.ClientInfo}}
 	if cfg.HTTP {
