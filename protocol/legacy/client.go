@@ -135,19 +135,24 @@ func (c *Client) Do(ctx context.Context, r *peer.Request, n protocol.Notifier) (
 			return c.resume(ctx, r, state, n)
 		}
 	}
-	for attempt := 0; ; attempt++ {
+	if r.Method == protocol.MethodListen {
+		n = acknowledgeOnce(n)
+	}
+	for again := false; ; again = true {
 		s, release, err := c.acquire(ctx, r)
 		if err != nil {
 			return nil, err
 		}
+		begun := time.Now()
 		res, err := s.do(ctx, r, n)
 		release()
 		if !errors.Is(err, peer.ErrSessionGone) {
 			return res, err
 		}
-		s.end(peer.Unavailable(err, "the MCP server has ended the session"))
-		if attempt > 0 {
-			return nil, s.ended()
+		s.end(err)
+		// A subscription outlives many sessions.
+		if again && (r.Method != protocol.MethodListen || time.Since(begun) < minListening) {
+			return nil, err
 		}
 		// The server has not looked at the request, so it is safe to repeat
 		// (2025-11-25 basic/transports, Session Management).
@@ -289,6 +294,9 @@ func (c *Client) open(ctx context.Context, s *clientSession) (peer.Conn, error) 
 		way := (first + i) % len(c.cfg.Dial)
 		conn, err := c.cfg.Dial[way](ctx, s.header)
 		if err == nil {
+			s.mu.Lock()
+			s.link = conn
+			s.mu.Unlock()
 			conn.OnStray(s.stray)
 			if err = s.initialize(ctx, conn); err == nil {
 				c.mu.Lock()

@@ -23,6 +23,8 @@ const (
 	unsubscribeTimeout = 10 * time.Second
 )
 
+const notificationUpdated = "notifications/resources/updated"
+
 // listener is one subscriptions/listen request.
 type listener struct {
 	lists map[string]bool // methods of notifications
@@ -131,6 +133,41 @@ func (s *clientSession) hear(ctx context.Context) {
 	}
 }
 
+// minListening is how long a subscription must have lasted for the loss of
+// its session to be no sign that every session is lost.
+const minListening = time.Minute
+
+// acknowledgeOnce returns a notifier for a subscription that may go on in
+// another session. There is one acknowledgement; in the place of a further one
+// the client hears that whatever it listens to may have changed meanwhile. It
+// is used by one goroutine at a time, as listen does.
+func acknowledgeOnce(n protocol.Notifier) protocol.Notifier {
+	acknowledged := false
+	return protocol.NotifierFunc(func(ctx context.Context, note *protocol.Notification) error {
+		if note.Method != protocol.NotificationAcknowledged || !acknowledged {
+			acknowledged = true
+			return n.Notify(ctx, note)
+		}
+		honoured, _ := jsontok.Lookup(note.Params, "notifications")
+		for _, f := range filter {
+			if v, _ := jsontok.Lookup(honoured, f.member); string(v) == "true" {
+				if err := n.Notify(ctx, &protocol.Notification{Method: f.method}); err != nil {
+					return err
+				}
+			}
+		}
+		uris, _ := readURIs(honoured) // made here, so there is nothing wrong with them
+		for _, uri := range uris {
+			var o peer.Object
+			o.Add("uri", jsontok.AppendString(nil, uri))
+			if err := n.Notify(ctx, &protocol.Notification{Method: notificationUpdated, Params: o.JSON()}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func readURIs(wants json.RawMessage) ([]string, *protocol.Error) {
 	raw, ok := jsontok.Lookup(wants, "resourceSubscriptions")
 	if !ok {
@@ -165,7 +202,7 @@ func readURIs(wants json.RawMessage) ([]string, *protocol.Error) {
 // announce hands a change to the listeners that have asked for it.
 func (s *clientSession) announce(m *jsonrpc.Message) {
 	uri := ""
-	if m.Method == "notifications/resources/updated" {
+	if m.Method == notificationUpdated {
 		raw, _ := jsontok.Lookup(m.Params, "uri")
 		uri, _ = jsontok.String(raw)
 	}

@@ -47,6 +47,7 @@ type clientSession struct {
 	subscribing chan struct{}
 
 	mu        sync.Mutex
+	link      peer.Conn // the connection, from before the handshake on
 	endErr    error
 	active    int
 	used      time.Time
@@ -306,7 +307,7 @@ func (s *clientSession) stray(m *jsonrpc.Message) {
 	}
 	switch m.Method {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
-		"notifications/resources/updated":
+		notificationUpdated:
 		s.announce(m)
 	case protocol.NotificationCancelled:
 		s.withdrawn(m.Params)
@@ -410,15 +411,10 @@ func (s *clientSession) reply(message []byte) {
 		defer func() { <-s.replies }()
 		ctx, cancel := context.WithTimeout(s.client.ctx, replyTimeout)
 		defer cancel()
-		select {
-		case <-s.ready: // requests may come during the handshake
-		case <-ctx.Done():
-			return
-		}
-		if s.openErr != nil {
-			return
-		}
-		if err := s.conn.Send(ctx, message, s.header); err != nil {
+		s.mu.Lock()
+		link := s.link
+		s.mu.Unlock()
+		if err := link.Send(ctx, message, s.header); err != nil {
 			s.client.log.Debug("an answer to the MCP server was not delivered", "error", err)
 		}
 	})

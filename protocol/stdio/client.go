@@ -281,7 +281,10 @@ func (c *Client) start(ctx context.Context, old *link) (_ peer.Conn, err error) 
 		return nil, err
 	}
 	started := time.Now()
-	l, err = c.connect(ctx)
+	dialling, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
+	l, err = c.connect(dialling)
 	if err != nil {
 		c.ended(started, err)
 		return nil, &protocol.UpstreamError{

@@ -187,7 +187,7 @@ func (c *clientConn) gone(response *http.Response, body []byte, fault *protocol.
 	if !lost {
 		return fault
 	}
-	return fmt.Errorf("%w: %w", peer.ErrSessionGone, fault)
+	return peer.SessionGone(fault)
 }
 
 // Call sends a request and waits for its response.
@@ -437,7 +437,7 @@ func (c *clientConn) listen() {
 				wait = min(d, maxServerPause)
 			}
 		case ok && fault.HTTPStatus == http.StatusNotFound && c.own(http.Header{}).Get(sessionHeader) != "":
-			c.fail(fmt.Errorf("%w: %w", peer.ErrSessionGone, fault))
+			c.fail(peer.SessionGone(fault))
 			return
 		case ok && fault.HTTPStatus == http.StatusBadRequest && lastID != "":
 			lastID = "" // it cannot be resumed from there

@@ -280,3 +280,59 @@ func TestStrays(t *testing.T) {
 		t.Errorf("listener: %v", err)
 	}
 }
+
+// TestListenAcrossSessions: a subscription goes on in a new session where the
+// server has forgotten the first, with one acknowledgement.
+func TestListenAcrossSessions(t *testing.T) {
+	t.Parallel()
+	var inits, gets atomic.Int32
+	lose := make(chan struct{})
+	old := past(nil)
+	c := startFake(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		switch {
+		case m.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", fmt.Sprintf("s%d", inits.Add(1)))
+			m.result(w, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"s","version":"1"}}`)
+		case m.Method == "resources/subscribe" || m.Method == "resources/unsubscribe":
+			m.result(w, `{}`)
+		case r.Method == http.MethodGet && gets.Add(1) == 2:
+			http.Error(w, "gone", http.StatusNotFound)
+		case r.Method == http.MethodGet:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "retry: 1\nid: e\ndata:\n\n")
+			w.(http.Flusher).Flush()
+			select {
+			case <-lose:
+			case <-r.Context().Done():
+			}
+		default:
+			old(w, r, m)
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	notes := make(chan string, 10)
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Handle(ctx, &protocol.Request{
+			Method: "subscriptions/listen", Params: json.RawMessage(`{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["test://a"]}}`),
+			Caller: &protocol.Caller{},
+		}, protocol.NotifierFunc(func(_ context.Context, n *protocol.Notification) error {
+			notes <- n.Method + string(n.Params)
+			return nil
+		}))
+		done <- err
+	}()
+	if got, want := prototest.Await(t, notes, "the acknowledgement"), `notifications/subscriptions/acknowledged{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["test://a"]}}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	lose <- struct{}{}
+	for _, want := range []string{"notifications/tools/list_changed", `notifications/resources/updated{"uri":"test://a"}`} {
+		if got := prototest.Await(t, notes, "a change"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	cancel()
+	if err := prototest.Await(t, done, "the end"); !errors.Is(err, context.Canceled) || inits.Load() != 2 {
+		t.Errorf("%v after %d sessions", err, inits.Load())
+	}
+}

@@ -63,8 +63,8 @@ type Conn interface {
 	NextID() json.RawMessage
 	// Call sends a request and returns the response to it, which may be an
 	// error response. It returns soon after ctx ends, and then tells the
-	// server. Its error is ctx's, [ErrSessionGone], or a
-	// [*protocol.UpstreamError].
+	// server. Its error is ctx's or a [*protocol.UpstreamError], which may be
+	// an [ErrSessionGone].
 	Call(ctx context.Context, c *Call) (*jsonrpc.Message, error)
 	// Send sends a notification or a response.
 	Send(ctx context.Context, message []byte, header http.Header) error
@@ -91,6 +91,14 @@ type IDs struct{ last atomic.Int64 }
 // NextID returns an id that has not been returned before.
 func (s *IDs) NextID() json.RawMessage {
 	return strconv.AppendInt(nil, s.last.Add(1), 10)
+}
+
+// SessionGone returns the error for a session that the server has forgotten.
+// It is an [ErrSessionGone].
+func SessionGone(err error) *protocol.UpstreamError {
+	fault := Unavailable(errors.Join(ErrSessionGone, err), "the MCP server has ended the session")
+	fault.Unsent = true
+	return fault
 }
 
 // InitializedMessage is the notification that ends the handshake.

@@ -124,7 +124,7 @@ func (w *Web) post(ctx context.Context, u *url.URL, message []byte, header http.
 	case response.StatusCode >= 200 && response.StatusCode < 300:
 		return nil
 	case response.StatusCode == http.StatusNotFound:
-		return peer.ErrSessionGone
+		return peer.SessionGone(nil)
 	}
 	_, fault := w.ReadFault(response)
 	return fault
