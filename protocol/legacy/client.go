@@ -146,10 +146,14 @@ func (c *Client) Do(ctx context.Context, r *peer.Request, n protocol.Notifier) (
 		begun := time.Now()
 		res, err := s.do(ctx, r, n)
 		release()
-		if !errors.Is(err, peer.ErrSessionGone) {
+		switch {
+		case errors.Is(err, peer.ErrSessionGone):
+			s.end(err)
+		case !again && peer.Unsent(err) && s.isOver():
+			continue // it ended between being given and being used
+		default:
 			return res, err
 		}
-		s.end(err)
 		// A subscription outlives many sessions.
 		if again && (r.Method != protocol.MethodListen || time.Since(begun) < minListening) {
 			return nil, err

@@ -129,11 +129,17 @@ func (c *Client) handle(ctx context.Context, r *protocol.Request, n protocol.Not
 }
 
 func (c *Client) askModern(ctx context.Context, r *peer.Request, n protocol.Notifier) (*protocol.Result, error) {
-	conn, err := c.cfg.Open(ctx)
-	if err != nil {
-		return nil, err
+	for again := false; ; again = true {
+		conn, err := c.cfg.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		res, err := c.modern.do(ctx, conn, r, n)
+		// The connection may have ended between being given and being used.
+		if again || conn.Err() == nil || !peer.Unsent(err) {
+			return res, err
+		}
 	}
-	return c.modern.do(ctx, conn, r, n)
 }
 
 // wrongEra reports whether an error shows that the server is of another era

@@ -101,6 +101,12 @@ func SessionGone(err error) *protocol.UpstreamError {
 	return fault
 }
 
+// Unsent reports whether an error says that its request has not been sent.
+func Unsent(err error) bool {
+	fault, ok := errors.AsType[*protocol.UpstreamError](err)
+	return ok && fault.Unsent
+}
+
 // InitializedMessage is the notification that ends the handshake.
 var InitializedMessage = jsonrpc.AppendNotification(nil, &protocol.Notification{Method: protocol.NotificationInitialized})
 
