@@ -2,7 +2,7 @@
 // 2024-11-05 that later ones deprecate: a GET opens an event stream whose
 // first event names the endpoint for POSTs, and all responses come on that
 // stream (2024-11-05 basic/transports, HTTP with SSE). Offer it only to
-// clients that know nothing newer.
+// clients that know nothing newer. [Client] asks such a server.
 package httpsse
 
 import (

@@ -2,6 +2,9 @@
 // 2024-11-05 to 2025-11-25, on top of a [protocol.Handler]. It keeps what
 // those revisions keep between requests: the negotiated revision, the
 // client's capabilities, its log level. It keeps no credentials.
+//
+// [Client] is the other side: it asks servers of those revisions on behalf of
+// callers that speak the modern shape.
 package legacy
 
 import (

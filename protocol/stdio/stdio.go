@@ -1,6 +1,7 @@
 // Package stdio serves MCP over a pair of byte streams, usually a process's
 // standard input and output: one JSON-RPC message a line, all revisions
-// (basic/transports/stdio).
+// (basic/transports/stdio). [Serve] is the server's side, [Client] owns a
+// process that is a server.
 package stdio
 
 import (

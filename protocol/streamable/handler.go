@@ -2,7 +2,8 @@
 // revisions that have it: requests of 2026-07-28 are answered each by itself
 // (basic/transports/streamable-http), those of 2025-03-26 to 2025-11-25 in
 // sessions, with a GET stream and resumable event streams
-// (2025-11-25 basic/transports).
+// (2025-11-25 basic/transports). [Handler] is the server's side, [Client] asks
+// a server.
 package streamable
 
 import (

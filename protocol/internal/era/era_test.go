@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -276,4 +277,74 @@ func TestURLElicitation(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.params, got, tt.want)
 		}
 	}
+}
+
+// TestSharedSubscription: a resource is subscribed to once, for as long as
+// anybody listens.
+func TestSharedSubscription(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			mu   sync.Mutex
+			seen []string
+		)
+		serve := script(func(say func(string), id json.RawMessage, method, line string) {
+			switch method {
+			case "server/discover":
+				say(unknown(id))
+			case "initialize":
+				say(result(id, `{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true,"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}`))
+			case "resources/subscribe", "resources/unsubscribe":
+				mu.Lock()
+				seen = append(seen, method)
+				mu.Unlock()
+				if strings.Contains(line, "refused") {
+					say(unknown(id))
+					return
+				}
+				say(result(id, `{}`))
+				say(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"test://a/below"}}`)
+			}
+		})
+		c, err := stdio.NewClient(stdio.ClientConfig{Dial: func(context.Context) (io.ReadWriteCloser, error) { return dial(serve, modern), nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		listen := func() (notes, func()) {
+			ctx, cancel := context.WithCancel(t.Context())
+			n := make(notes, 10)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				if _, err := c.Handle(ctx, request("subscriptions/listen", `{"notifications":{"resourcesListChanged":true,"toolsListChanged":true,"resourceSubscriptions":["test://a","test://refused","test://a"]}}`), n); err == nil {
+					t.Error("the subscription ended well")
+				}
+			}()
+			if ack := <-n; string(ack.Params) != `{"notifications":{"resourcesListChanged":true,"resourceSubscriptions":["test://a"]}}` {
+				t.Errorf("acknowledged %s", ack.Params)
+			}
+			return n, func() {
+				cancel()
+				<-done
+				synctest.Wait()
+			}
+		}
+		first, endFirst := listen()
+		if note := <-first; string(note.Params) != `{"uri":"test://a/below"}` {
+			t.Errorf("updated %s", note.Params)
+		}
+		_, endSecond := listen()
+		endFirst()
+		endSecond()
+		_, endThird := listen()
+		endThird()
+		mu.Lock()
+		defer mu.Unlock()
+		const on, off = "resources/subscribe", "resources/unsubscribe"
+		// Refused ones are asked for by everybody anew.
+		if want := []string{on, on, on, off, on, on, off}; !slices.Equal(seen, want) {
+			t.Errorf("seen %q, want %q", seen, want)
+		}
+	})
 }

@@ -218,6 +218,9 @@ func (d *modern) header(ctx context.Context, conn peer.Conn, r *peer.Request) ht
 	plan, known := d.headers.plan(r.Identity, name)
 	if !known {
 		if err := d.list(ctx, conn, r); err != nil {
+			if _, down := errors.AsType[*protocol.UpstreamError](err); !down && ctx.Err() == nil {
+				d.headers.listed(r.Identity) // it will not list them the next time either
+			}
 			// The call itself will say what is wrong, if anything is.
 			d.log.DebugContext(ctx, "tools could not be listed for their x-mcp-header", "error", err)
 		}

@@ -1,0 +1,146 @@
+package legacy
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
+)
+
+const (
+	// maxReplies bounds the answers to the server that are on their way.
+	maxReplies = 64
+	// replyTimeout bounds one of them.
+	replyTimeout = 10 * time.Second
+)
+
+// stray takes what the server sends outside any call. It does not block.
+func (s *clientSession) stray(m *jsonrpc.Message) {
+	if m.Params != nil && jsontok.KindOf(m.Params) != jsontok.KindObject {
+		s.client.log.Debug("a message whose params are no object was dropped", "method", m.Method)
+		return
+	}
+	if m.Kind() == jsonrpc.KindRequest {
+		s.asked(m, nil)
+		return
+	}
+	switch m.Method {
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
+		notificationUpdated:
+		s.announce(m)
+	case protocol.NotificationCancelled:
+		s.withdrawn(m.Params)
+	case protocol.NotificationMessage:
+		// With more than one call under way nobody can tell whose it is.
+		if call := s.onlyCall(); call != nil {
+			call.push(m, false)
+			return
+		}
+		s.client.log.Debug("a log message that belongs to no one call was dropped")
+	default:
+		s.client.log.Debug("a notification that belongs to no call was dropped", "method", m.Method)
+	}
+}
+
+// asked takes a request of the server. call is the one whose stream it came
+// on, or nil.
+func (s *clientSession) asked(m *jsonrpc.Message, call *clientCall) {
+	if m.Method == protocol.MethodPing {
+		s.reply(jsonrpc.AppendRawResult(nil, m.ID, json.RawMessage(`{}`)))
+		return
+	}
+	if call == nil {
+		var fault *protocol.Error
+		call, fault = s.attribute()
+		s.mu.Lock()
+		roots := s.roots
+		s.mu.Unlock()
+		switch {
+		case fault != nil && m.Method == methodListRoots && roots != nil:
+			s.reply(jsonrpc.AppendRawResult(nil, m.ID, roots))
+			return
+		case fault != nil:
+			s.refuse(m, fault)
+			return
+		}
+	}
+	if fault := call.mayAsk(m); fault != nil {
+		s.refuse(m, fault)
+		return
+	}
+	call.push(m, true)
+}
+
+// attribute finds the call that a request without an address belongs to: the
+// only one, or one of several of the same caller, because the answer finds
+// its way by the request's own id.
+func (s *clientSession) attribute() (*clientCall, *protocol.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) == 0 {
+		return nil, protocol.Errorf(protocol.CodeMethodNotFound, "requests can be answered only while a call is under way")
+	}
+	last := s.calls[len(s.calls)-1]
+	for _, call := range s.calls {
+		if call.who != last.who {
+			return nil, protocol.Errorf(protocol.CodeInvalidRequest, "calls of several callers are under way, and the request does not say to which it belongs")
+		}
+	}
+	return last, nil
+}
+
+// withdrawn takes back a request of the server.
+func (s *clientSession) withdrawn(params json.RawMessage) {
+	id, ok := jsontok.Lookup(params, "requestId")
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	calls := append([]*clientCall(nil), s.calls...)
+	s.mu.Unlock()
+	for _, call := range calls {
+		call.withdraw(id)
+	}
+}
+
+func (s *clientSession) onlyCall() *clientCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) != 1 {
+		return nil
+	}
+	return s.calls[0]
+}
+
+// refuse answers a request of the server with an error.
+func (s *clientSession) refuse(m *jsonrpc.Message, fault *protocol.Error) {
+	s.client.log.Debug("a request of the MCP server was refused", "method", m.Method, "error", fault)
+	s.reply(jsonrpc.AppendError(nil, m.ID, fault, s.rev))
+}
+
+// reply sends an answer to the server without waiting for it.
+func (s *clientSession) reply(message []byte) {
+	select {
+	case s.replies <- struct{}{}:
+	default:
+		s.client.log.Warn("a request of the MCP server was not answered: it sends too many")
+		return
+	}
+	started := s.client.start(func() {
+		defer func() { <-s.replies }()
+		ctx, cancel := context.WithTimeout(s.client.ctx, replyTimeout)
+		defer cancel()
+		s.mu.Lock()
+		link := s.link
+		s.mu.Unlock()
+		if err := link.Send(ctx, message, s.header); err != nil {
+			s.client.log.Debug("an answer to the MCP server was not delivered", "error", err)
+		}
+	})
+	if !started {
+		<-s.replies
+	}
+}
