@@ -256,7 +256,7 @@ func (c *clientConn) refused(response *http.Response, call *peer.Call) (*jsonrpc
 			return nil, err
 		}
 	}
-	if fault.Kind == protocol.UpstreamRejected && webclient.IsJSON(response) {
+	if fault.Kind == protocol.UpstreamRejected {
 		if m, bad := jsonrpc.Parse(body); bad == nil && m.Error != nil && (m.ID == nil || bytes.Equal(m.ID, call.ID)) {
 			return m, nil
 		}

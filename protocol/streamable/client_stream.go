@@ -23,6 +23,9 @@ const (
 	// does not say.
 	firstPause = 500 * time.Millisecond
 	maxPause   = 30 * time.Second
+	// longEnough is how long a stream must have been open for its end to be
+	// no fault, even if nothing came: proxies close idle ones.
+	longEnough = 5 * time.Second
 	// maxServerPause bounds what a server may ask for by retry.
 	maxServerPause = 5 * time.Minute
 )
@@ -165,10 +168,11 @@ func (c *clientConn) listen() {
 			}
 			return
 		case err == nil:
+			opened := time.Now()
 			events := eventstream.NewReader(response.Body, c.web.Limit)
 			some := c.strays(events)
 			_ = response.Body.Close() // read to its end, or given up
-			if some {
+			if some || time.Since(opened) >= longEnough {
 				failed = 0
 			}
 			if id := events.LastEventID(); id != "" && eventstream.ValidField(id) {
