@@ -39,6 +39,7 @@ func (s *clientSession) do(ctx context.Context, r *peer.Request, n protocol.Noti
 	}
 	s.setLevel(ctx, r.Meta.LogLevel, r.Header)
 	if asks(r.Method) {
+		s.hear(ctx)
 		call, err := s.begin(r)
 		if err != nil {
 			return nil, err

@@ -117,13 +117,15 @@ func (s *clientSession) listen(ctx context.Context, r *peer.Request, n protocol.
 	}
 }
 
-// hearTimeout bounds the wait for the stream that changes are announced on:
-// some servers do not answer before there are any.
+// hearTimeout bounds the wait for the stream that carries what belongs to no
+// call, from the beginning of the session on: some servers do not answer
+// before there is anything.
 const hearTimeout = 2 * time.Second
 
-// hear waits until changes will be heard of.
+// hear waits until changes, and requests that the server does not tie to a
+// call, will be heard of: some servers drop what they cannot send.
 func (s *clientSession) hear(ctx context.Context) {
-	timer := time.NewTimer(hearTimeout)
+	timer := time.NewTimer(time.Until(s.opened.Add(hearTimeout)))
 	defer timer.Stop()
 	select {
 	case <-s.conn.Listening():

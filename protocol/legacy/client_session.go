@@ -29,6 +29,7 @@ type clientSession struct {
 	ready   chan struct{} // closed once the handshake is over
 	openErr error         // set before ready is closed, as are those below
 	conn    peer.Conn
+	opened  time.Time
 	rev     protocol.Revision
 	server  json.RawMessage // Implementation
 	offers  json.RawMessage // ServerCapabilities
@@ -112,7 +113,7 @@ func (s *clientSession) run() {
 		close(s.ready)
 		return
 	}
-	s.conn = conn
+	s.conn, s.opened = conn, time.Now()
 	close(s.ready)
 	select {
 	case <-conn.Done():

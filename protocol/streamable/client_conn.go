@@ -40,6 +40,8 @@ type clientConn struct {
 	stray   func(*jsonrpc.Message)
 	err     error
 	done    chan struct{}
+	// expected takes the responses to calls of the session, by id.
+	expected map[string]func(*jsonrpc.Message)
 	// listening is closed once the GET stream is open, or there will be none.
 	listening chan struct{}
 }
@@ -47,7 +49,7 @@ type clientConn struct {
 var _ peer.Conn = (*clientConn)(nil)
 
 func newClientConn(web *webclient.Web) *clientConn {
-	c := &clientConn{web: web, done: make(chan struct{}), listening: make(chan struct{})}
+	c := &clientConn{web: web, done: make(chan struct{}), listening: make(chan struct{}), expected: make(map[string]func(*jsonrpc.Message))}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -188,7 +190,11 @@ func (c *clientConn) Call(ctx context.Context, call *peer.Call) (*jsonrpc.Messag
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(c.Err()) })()
+	answered := c.expect(call, cancel)
 	m, err := c.call(ctx, call)
+	if late := answered(); late != nil && err != nil {
+		return late, nil
+	}
 	if err != nil && ctx.Err() != nil && !call.Modern && !call.Uncancellable {
 		// A dropped stream is no cancellation (2025-11-25 basic/transports,
 		// Sending Messages to the Server).
@@ -201,6 +207,44 @@ func (c *clientConn) Call(ctx context.Context, call *peer.Call) (*jsonrpc.Messag
 		})
 	}
 	return m, err
+}
+
+// errAnswered is the cause of the context of a call whose response has come
+// on the GET stream. Servers must not send it there, and some do.
+var errAnswered = errors.New("answered on another stream")
+
+// expect registers a call of a session. The function it returns ends that, and
+// returns the response that has come on the GET stream, if it has.
+func (c *clientConn) expect(call *peer.Call, cancel context.CancelCauseFunc) func() *jsonrpc.Message {
+	if call.Modern {
+		return func() *jsonrpc.Message { return nil }
+	}
+	var response *jsonrpc.Message
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expected[string(call.ID)] = func(m *jsonrpc.Message) { // under the lock
+		if response == nil {
+			response = m
+			cancel(errAnswered)
+		}
+	}
+	return func() *jsonrpc.Message {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.expected, string(call.ID))
+		return response
+	}
+}
+
+// answer takes a response that has come on the GET stream.
+func (c *clientConn) answer(m *jsonrpc.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if take := c.expected[string(m.ID)]; take != nil {
+		take(m)
+		return
+	}
+	c.web.Log.Debug("a response to no request was ignored", "id", string(m.ID))
 }
 
 func (c *clientConn) call(ctx context.Context, call *peer.Call) (*jsonrpc.Message, error) {

@@ -216,8 +216,12 @@ func (c *clientConn) strays(events *eventstream.Reader) (some bool) {
 			continue
 		}
 		m, fault := jsonrpc.Parse(e.Data)
-		if fault != nil || m.Kind() == jsonrpc.KindResponse {
-			c.web.Log.Debug("an event outside any call that is no notification or request was skipped")
+		if fault != nil {
+			c.web.Log.Debug("an event outside any call that is no message was skipped")
+			continue
+		}
+		if m.Kind() == jsonrpc.KindResponse {
+			c.answer(m)
 			continue
 		}
 		c.mu.Lock()

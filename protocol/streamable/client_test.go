@@ -336,3 +336,39 @@ func TestListenAcrossSessions(t *testing.T) {
 		t.Errorf("%v after %d sessions", err, inits.Load())
 	}
 }
+
+// TestAnswerElsewhere: some servers send responses on the GET stream.
+func TestAnswerElsewhere(t *testing.T) {
+	t.Parallel()
+	answers := make(chan string)
+	old := past(func(w http.ResponseWriter, r *http.Request, m message) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		for _, id := range []string{"77", string(m.ID)} {
+			answers <- `{"jsonrpc":"2.0","id":` + id + `,"result":{"id":` + id + `}}`
+		}
+		<-r.Context().Done()
+	})
+	c := startFake(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		if r.Method != http.MethodGet {
+			old(w, r, m)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for {
+			w.(http.Flusher).Flush()
+			select {
+			case a := <-answers:
+				fmt.Fprintf(w, "data: %s\n\n", a)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	})
+	for range 3 {
+		res, err := c.Handle(t.Context(), toolCall("x"), protocol.Discard)
+		if err != nil || !strings.HasPrefix(string(res.Body), `{"id":`) || string(res.Body) == `{"id":77}` {
+			t.Errorf("%v, %v", res, err)
+		}
+	}
+}
