@@ -178,6 +178,10 @@ var rooms = []room{
 		why:       "a command is thin: it calls the public API",
 	},
 	{
+		packages: []string{"examples/..."},
+		why:      "an example is what users write; its tests alone know more",
+	},
+	{
 		packages:  []string{"gen/..."},
 		may:       []string{"gen/..."},
 		elsewhere: slices.Concat(protobuf, grpc, connect, validate),
