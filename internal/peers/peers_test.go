@@ -105,7 +105,7 @@ func startServe(t *testing.T, args ...string) endpoints {
 
 var wantTools = []string{
 	"Library_CheckOutBook", "Library_CreateBook", "Library_DeleteBook", "Library_GetBook",
-	"Library_ListBooks", "Library_Reindex", "Library_SearchBooks", "Library_UpdateBook",
+	"Library_ListBooks", "Library_Reindex", "Library_SearchBooks", "Library_UpdateBook", "Library_WatchBooks",
 }
 
 func TestGoSDK(t *testing.T) {
