@@ -163,3 +163,25 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkAppendBytes(b *testing.B) {
+	for name, text := range map[string]string{
+		"short":   "shop_ListOrders",
+		"ascii":   strings.Repeat("A thing with a name, of some length. ", 30),
+		"escapes": strings.Repeat("a \"quoted\" line\n", 60),
+		"umlauts": strings.Repeat("Gr\u00fc\u00dfe aus der Stadt. ", 40),
+		"kanji":   strings.Repeat("\u6771\u4eac\u90fd", 100),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(text)))
+			out := make([]byte, 0, 2*len(text))
+			data := []byte(text)
+			for b.Loop() {
+				if _, valid := jsontok.AppendBytes(out, data); !valid {
+					b.Fatal("not valid")
+				}
+			}
+		})
+	}
+}

@@ -1,7 +1,6 @@
 package jsontok
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"strconv"
@@ -276,13 +275,15 @@ func skipDigits(data []byte, i int) int {
 // skipPlain returns the index, from i on, of the first byte that means
 // something in a string: a quote, a backslash, a control character or the
 // beginning of a character beyond ASCII. It looks at eight bytes at a time.
-func skipPlain(data []byte, i int) int {
+func skipPlain[T string | []byte](data T, i int) int {
 	const (
 		ones  = 0x0101010101010101
 		highs = 0x80 * ones
 	)
 	for ; i+8 <= len(data); i += 8 {
-		x := binary.LittleEndian.Uint64(data[i:])
+		d := data[i : i+8]
+		x := uint64(d[0]) | uint64(d[1])<<8 | uint64(d[2])<<16 | uint64(d[3])<<24 |
+			uint64(d[4])<<32 | uint64(d[5])<<40 | uint64(d[6])<<48 | uint64(d[7])<<56
 		// A subtraction sets the high bit of each byte that is below the
 		// subtrahend. A borrow spoils only bytes above one that is marked
 		// already, so the lowest mark is right.

@@ -90,29 +90,50 @@ func hex4(raw []byte) rune {
 // escaped is; bytes that are not valid UTF-8 become U+FFFD, one each. The
 // result has no line break.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
+	dst, _ = appendQuoted(dst, s)
+	return dst
+}
+
+// AppendBytes appends s as [AppendString] does, and reports whether all of it
+// was valid UTF-8.
+func AppendBytes(dst, s []byte) (out []byte, valid bool) { return appendQuoted(dst, s) }
+
+func appendQuoted[T string | []byte](dst []byte, s T) (out []byte, valid bool) {
 	const digits = "0123456789abcdef"
+	valid = true
 	dst = append(dst, '"')
 	plain := 0
-	for i := 0; i < len(s); {
-		for i+8 <= len(s) && plain8(word(s, i)) {
-			i += 8
-		}
+	for i := 0; ; {
+		i = skipPlain(s, i)
 		if i == len(s) {
 			break
 		}
 		c := s[i]
-		if isPlain(c) {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
+		for c >= utf8.RuneSelf {
+			if n := commonRune(s, i); n > 0 {
+				if i += n; i == len(s) {
+					break
+				}
+				c = s[i]
+				continue
+			}
+			// The conversion is of so few bytes that it does not allocate.
 			r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 			if r == utf8.RuneError && size == 1 {
+				valid = false
 				dst = append(dst, s[plain:i]...)
 				dst = utf8.AppendRune(dst, r)
 				plain = i + 1
 			}
-			i += size
+			if i += size; i == len(s) {
+				break
+			}
+			c = s[i]
+		}
+		if i == len(s) {
+			break
+		}
+		if isPlain(c) {
 			continue
 		}
 		dst = append(dst, s[plain:i]...)
@@ -136,24 +157,21 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 		plain = i
 	}
 	dst = append(dst, s[plain:]...)
-	return append(dst, '"')
+	return append(dst, '"'), valid
 }
 
-// word returns the eight bytes of s from i on.
-func word[T string | []byte](s T, i int) uint64 {
-	_ = s[i+7]
-	return uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-		uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-}
-
-// plain8 reports whether all eight bytes are plain.
-func plain8(w uint64) bool {
-	const (
-		ones = 0x0101010101010101
-		high = 0x8080808080808080
-	)
-	control := (w - 0x20*ones) &^ w // its high bits: a byte below 0x20, or a borrow from one
-	quote := w ^ '"'*ones
-	slash := w ^ '\\'*ones
-	return (w|control|(quote-ones)&^quote|(slash-ones)&^slash)&high == 0
+// commonRune returns the size of the character at i if that is one of two or
+// three bytes and quickly told to be valid, else zero.
+func commonRune[T string | []byte](s T, i int) int {
+	switch c := s[i]; {
+	case 0xc2 <= c && c <= 0xdf:
+		if i+1 < len(s) && s[i+1]&0xc0 == 0x80 {
+			return 2
+		}
+	case 0xe1 <= c && c <= 0xec: // others exclude some second bytes
+		if i+2 < len(s) && s[i+1]&0xc0 == 0x80 && s[i+2]&0xc0 == 0x80 {
+			return 3
+		}
+	}
+	return 0
 }

@@ -65,10 +65,16 @@ func TestAppendString(t *testing.T) {
 		{"a\xffb\xc3", "\"a\ufffdb\ufffd\""},
 		{"\xed\xa0\x80", "\"\ufffd\ufffd\ufffd\""},
 		{"\ufffd", "\"\ufffd\""},
+		{"0123456\"89abcde\\", `"0123456\"89abcde\\"`},
+		{"\u00e9\u00e9\"\u00e9\n\u00e9", "\"\u00e9\u00e9\\\"\u00e9\\n\u00e9\""},
 	}
 	for _, tt := range tests {
 		if got := jsontok.AppendString([]byte("x="), tt.in); string(got) != "x="+tt.want {
 			t.Errorf("AppendString(%q) = %s, want x=%s", tt.in, got, tt.want)
+		}
+		got, valid := jsontok.AppendBytes([]byte("x="), []byte(tt.in))
+		if string(got) != "x="+tt.want || valid != utf8.ValidString(tt.in) {
+			t.Errorf("AppendBytes(%q) = %s, %t, want x=%s", tt.in, got, valid, tt.want)
 		}
 	}
 }
@@ -104,6 +110,9 @@ func FuzzAppendString(f *testing.F) {
 		}
 		if strings.ContainsAny(string(out), "\n\r") {
 			t.Fatalf("%q has a line break", out)
+		}
+		if other, valid := jsontok.AppendBytes(nil, []byte(s)); string(other) != string(out) || valid != utf8.ValidString(s) {
+			t.Fatalf("AppendBytes: %q, %t, want %q", other, valid, out)
 		}
 		want := string([]rune(s)) // one U+FFFD for each invalid byte
 		if got, ok := jsontok.String(out); !ok || got != want {
