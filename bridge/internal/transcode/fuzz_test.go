@@ -103,63 +103,6 @@ func FuzzAppendWire(f *testing.F) {
 	})
 }
 
-// FuzzAppendJSON holds the writer against protojson: what that can write, the
-// writer writes in the same way, and everything else is JSON with a warning.
-func FuzzAppendJSON(f *testing.F) {
-	k := load(f)
-	for i, name := range roots {
-		for seed := range uint64(5) {
-			m := dynamicpb.NewMessage(k.message(f, name))
-			generator{rand.New(rand.NewPCG(seed, 3)), k}.fill(m, 3)
-			wire, err := proto.MarshalOptions{AllowPartial: true}.Marshal(m)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(byte(i), wire)
-		}
-	}
-	f.Add(byte(0), appendField(nil, 14, "\xff"))
-	f.Add(byte(0), []byte(keyTwice))
-	codecs := make([]*transcode.Codec, len(roots))
-	for i, name := range roots {
-		codecs[i] = k.codec(f, name, transcode.Options{})
-	}
-	f.Fuzz(func(t *testing.T, root byte, wire []byte) {
-		i := int(root) % len(roots)
-		md := k.message(t, roots[i])
-		out, warnings, err := codecs[i].AppendJSON(nil, wire)
-		m := dynamicpb.NewMessage(md)
-		refused := unmarshal(k, wire, m)
-		switch {
-		case errors.Is(refused, errPanic) || err != nil && strings.Contains(err.Error(), "nested more than"):
-			return
-		case err != nil:
-			if refused == nil {
-				t.Fatalf("protobuf accepts: %v", err)
-			}
-			return
-		case refused != nil && !strings.Contains(refused.Error(), "UTF-8"):
-			t.Fatalf("accepted as %s, but %v", out, refused)
-		}
-		if fault := jsontok.Valid(out, jsontok.Limits{MaxDepth: transcode.DefaultMaxDepth}); fault != nil {
-			t.Fatalf("not JSON: %v\n%s", fault, out)
-		}
-		if refused != nil {
-			return // the bytes may be in a value that does not count
-		}
-		want, err := marshal(k, m)
-		if err != nil {
-			if len(warnings) == 0 {
-				t.Fatalf("no warning of a message that protojson refuses: %v", err)
-			}
-			return
-		}
-		if got := unwrap(t, md, out); !bytes.Equal(got, jsontok.AppendCompact(nil, want)) {
-			t.Fatalf("\n got %s\nwant %s", got, want)
-		}
-	})
-}
-
 // keyTwice is a message of type Sink with a map entry that has its key twice,
 // the second time with another wire type. protobuf panics on it.
 const keyTwice = "\xc2\x02\x05\x0a\x01a\x08\x01"

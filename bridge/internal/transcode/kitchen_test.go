@@ -2,6 +2,7 @@ package transcode_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -11,8 +12,10 @@ import (
 
 	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
@@ -28,30 +31,61 @@ var compiled = sync.OnceValues(func() (*kitchen, error) {
 	compiler := protocompile.Compiler{
 		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{"testdata"}}),
 	}
-	linked, err := compiler.Compile(context.Background(), "kitchen.proto")
+	linked, err := compiler.Compile(context.Background(), "kitchen.proto", "pantry.proto", "larder.proto")
 	if err != nil {
 		return nil, err
 	}
 	files := new(protoregistry.Files)
-	var register func(protoreflect.FileDescriptor) error
-	register = func(fd protoreflect.FileDescriptor) error {
-		if _, err := files.FindFileByPath(fd.Path()); err == nil {
-			return nil
-		}
-		for i := range fd.Imports().Len() {
-			if err := register(fd.Imports().Get(i).FileDescriptor); err != nil {
-				return err
-			}
-		}
-		return files.RegisterFile(fd)
-	}
 	for _, f := range linked {
-		if err := register(f); err != nil {
+		if err := registerAll(files, f); err != nil {
 			return nil, err
 		}
 	}
+	wide, err := protodesc.NewFile(wideFile(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := files.RegisterFile(wide); err != nil {
+		return nil, err
+	}
 	return &kitchen{files, dynamicpb.NewTypes(files)}, nil
 })
+
+// registerAll registers a file and what it imports.
+func registerAll(files *protoregistry.Files, file protoreflect.FileDescriptor) error {
+	if _, err := files.FindFileByPath(file.Path()); err == nil {
+		return nil
+	}
+	for i := range file.Imports().Len() {
+		if err := registerAll(files, file.Imports().Get(i).FileDescriptor); err != nil {
+			return err
+		}
+	}
+	return files.RegisterFile(file)
+}
+
+// wideFile declares a message with 300 fields of all scalar types, single and
+// repeated, in the reverse order of their numbers, which are far apart.
+func wideFile() *descriptorpb.FileDescriptorProto {
+	types := []descriptorpb.FieldDescriptorProto_Type{
+		descriptorpb.FieldDescriptorProto_TYPE_INT32, descriptorpb.FieldDescriptorProto_TYPE_STRING,
+		descriptorpb.FieldDescriptorProto_TYPE_BOOL, descriptorpb.FieldDescriptorProto_TYPE_SINT64,
+		descriptorpb.FieldDescriptorProto_TYPE_DOUBLE, descriptorpb.FieldDescriptorProto_TYPE_BYTES,
+		descriptorpb.FieldDescriptorProto_TYPE_FIXED32,
+	}
+	labels := []descriptorpb.FieldDescriptorProto_Label{
+		descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL, descriptorpb.FieldDescriptorProto_LABEL_REPEATED,
+	}
+	wide := &descriptorpb.DescriptorProto{Name: new("Wide")}
+	for i := range int32(300) {
+		wide.Field = append(wide.Field, &descriptorpb.FieldDescriptorProto{
+			Name: new(fmt.Sprintf("field_%d", i)), Number: new((300 - i) * 19), Type: &types[i%7], Label: &labels[i%5/4],
+		})
+	}
+	return &descriptorpb.FileDescriptorProto{
+		Name: new("wide.proto"), Package: new("kitchen.v1"), Syntax: new("proto3"), MessageType: []*descriptorpb.DescriptorProto{wide},
+	}
+}
 
 func load(tb testing.TB) *kitchen {
 	tb.Helper()

@@ -13,8 +13,9 @@ import (
 // plan is what the conversion of one message type needs to know of it. It is
 // made once and used concurrently.
 type plan struct {
-	desc protoreflect.MessageDescriptor
-	wkt  wellKnown
+	compiler *Compiler
+	desc     protoreflect.MessageDescriptor
+	wkt      wellKnown
 	// fields are in the order of their declaration, which is that of the
 	// output.
 	fields []field
@@ -30,14 +31,17 @@ type plan struct {
 	oneofs int
 	// extensible is set where there may be extensions.
 	extensible bool
+	// extensions are those that were met in wire bytes so far.
+	extensions atomic.Pointer[extensionSet]
 }
 
 // field is what the conversion of a field, an extension or a part of a map
 // entry needs to know.
 type field struct {
-	desc   protoreflect.FieldDescriptor
-	number protowire.Number
-	kind   protoreflect.Kind
+	compiler *Compiler
+	desc     protoreflect.FieldDescriptor
+	number   protowire.Number
+	kind     protoreflect.Kind
 	// wire is the type of single values.
 	wire    protowire.Type
 	list    bool
@@ -47,6 +51,11 @@ type field struct {
 	implicit bool
 	// index is the place in the plan; that of an extension is -1.
 	index int
+	// slot orders what a message holds: for fields it is their index, and for
+	// extensions it is above those.
+	slot int32
+	// incomplete is set for an extension whose type cannot be used.
+	incomplete bool
 	// oneof is the index of the oneof that it is part of, or -1.
 	oneof int
 	// name is the JSON name, member the name as a member: quoted, and with a
@@ -71,6 +80,10 @@ type enumPlan struct {
 	null bool
 	// quoted has the names of values with small numbers, in quotes.
 	quoted [][]byte
+	// others has those of other numbers.
+	others map[protoreflect.EnumNumber][]byte
+	// first is the number of the first value, the default.
+	first protoreflect.EnumNumber
 	// numbers finds values by their exact name.
 	numbers map[string]protoreflect.EnumNumber
 }
@@ -91,6 +104,10 @@ type Compiler struct {
 	// usable remembers, by full name, whether a type that the resolver found
 	// is complete.
 	usable sync.Map
+	// urls are plans by the URL of an Any. The map is replaced, not changed.
+	urls atomic.Pointer[map[string]*plan]
+	// mu is held to add to urls and to the extensions of a plan.
+	mu sync.Mutex
 }
 
 // cache keeps what was made for a key. It is used concurrently.
@@ -117,6 +134,9 @@ func (c *Compiler) plan(md protoreflect.MessageDescriptor) *plan {
 	return c.plans.get(md, c.newPlan)
 }
 
+// sub returns the plan of the messages that the field holds.
+func (f *field) sub() *plan { return f.compiler.sub(f) }
+
 // sub returns the plan of the messages that a field holds.
 func (c *Compiler) sub(f *field) *plan {
 	if p := f.plan.Load(); p != nil {
@@ -130,6 +150,7 @@ func (c *Compiler) sub(f *field) *plan {
 func (c *Compiler) newPlan(md protoreflect.MessageDescriptor) *plan {
 	fields := md.Fields()
 	p := &plan{
+		compiler:   c,
 		desc:       md,
 		wkt:        wellKnownOf(md),
 		fields:     make([]field, fields.Len()),
@@ -148,6 +169,7 @@ func (c *Compiler) newPlan(md protoreflect.MessageDescriptor) *plan {
 		f := &p.fields[i]
 		c.fill(f, fields.Get(i))
 		f.index = i
+		f.slot = int32(i)
 		if f.number <= top {
 			p.dense[f.number] = uint32(i + 1)
 		} else {
@@ -192,6 +214,7 @@ func (p *plan) byNumber(n protowire.Number) *field {
 
 // fill sets everything but the index.
 func (c *Compiler) fill(f *field, fd protoreflect.FieldDescriptor) {
+	f.compiler = c
 	f.desc = fd
 	f.number = fd.Number()
 	f.kind = fd.Kind()
@@ -224,6 +247,9 @@ func (c *Compiler) fill(f *field, fd protoreflect.FieldDescriptor) {
 func newEnumPlan(ed protoreflect.EnumDescriptor) *enumPlan {
 	e := &enumPlan{desc: ed, null: ed.FullName() == "google.protobuf.NullValue"}
 	values := ed.Values()
+	if values.Len() > 0 {
+		e.first = values.Get(0).Number()
+	}
 	top := protoreflect.EnumNumber(-1)
 	for i := range values.Len() {
 		if n := values.Get(i).Number(); n < maxDense {
@@ -236,8 +262,15 @@ func newEnumPlan(ed protoreflect.EnumDescriptor) *enumPlan {
 		v := values.Get(i)
 		e.numbers[string(v.Name())] = v.Number()
 		// Of aliases, the first one counts.
-		if n := v.Number(); 0 <= n && n <= top && e.quoted[n] == nil {
+		switch n := v.Number(); {
+		case e.name(n) != nil:
+		case 0 <= n && n <= top:
 			e.quoted[n] = jsontok.AppendString(nil, string(v.Name()))
+		default:
+			if e.others == nil {
+				e.others = make(map[protoreflect.EnumNumber][]byte)
+			}
+			e.others[n] = jsontok.AppendString(nil, string(v.Name()))
 		}
 	}
 	return e
@@ -265,4 +298,12 @@ func wireType(kind protoreflect.Kind) protowire.Type {
 	default:
 		return protowire.VarintType
 	}
+}
+
+// name returns the name of a number as a JSON string, or nil.
+func (e *enumPlan) name(n protoreflect.EnumNumber) []byte {
+	if 0 <= n && int(n) < len(e.quoted) {
+		return e.quoted[n]
+	}
+	return e.others[n]
 }

@@ -28,6 +28,7 @@ package transcode
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -61,7 +62,7 @@ type Resolver interface {
 // defaults.
 type Options struct {
 	// MaxDepth is how deep JSON may be nested in either direction. Zero or
-	// less means DefaultMaxDepth.
+	// less means DefaultMaxDepth; more than 10000 means 10000.
 	MaxDepth int
 	// MaxMessages is how many messages one input may hold. Zero or less
 	// means DefaultMaxMessages.
@@ -82,6 +83,9 @@ type Codec struct {
 	wrapped bool
 }
 
+// maxMaxDepth bounds the stack, whatever the options allow.
+const maxMaxDepth = 10_000
+
 // NewCompiler returns a Compiler of codecs whose Any and extensions are of the
 // types that resolver finds. A nil resolver knows no types.
 func NewCompiler(resolver Resolver, opts Options) *Compiler {
@@ -91,6 +95,7 @@ func NewCompiler(resolver Resolver, opts Options) *Compiler {
 	if opts.MaxDepth <= 0 {
 		opts.MaxDepth = DefaultMaxDepth
 	}
+	opts.MaxDepth = min(opts.MaxDepth, maxMaxDepth)
 	if opts.MaxMessages <= 0 {
 		opts.MaxMessages = DefaultMaxMessages
 	}
@@ -146,23 +151,27 @@ func (c *Codec) AppendWire(dst, arguments []byte) ([]byte, error) {
 //
 // Fields that the message type does not know are left out. It is an error if
 // wire is no message of the type or is nested too deep; dst is then returned
-// as it was.
+// as it was. What counts as a message is what protobuf's parsers take, in any
+// of the encodings that they take, also where a part of it is replaced by a
+// later one and not shown: such parts may be nested 10000 deep.
+//
+// The time it takes is in proportion to the length of wire and of its result,
+// times the depth for groups in groups. The memory that it takes beside the
+// result is in proportion to the length of wire: 16 bytes for each field that
+// is being written, or that a message around it has, and 40 for each entry of
+// such a map. The result can be longer than wire by as much as the names of
+// fields and enum values are longer than two bytes, and with EmitDefaults by
+// all fields of a message for each that is empty.
 func (c *Codec) AppendJSON(dst, wire []byte) (json []byte, warnings []string, err error) {
-	w := c.newWriter(dst)
+	if uint64(len(wire)) > math.MaxUint32 {
+		return dst, nil, fmt.Errorf("transcode: the message of type %s is larger than 4 GiB", c.root.desc.FullName())
+	}
+	w := newWriter(c.Compiler, dst, wire)
 	defer w.release()
-	if c.wrapped {
-		w.raw(`{"value":`)
-		w.path.push(step{name: "value"})
-		w.message(c.root, wire, 2)
-		w.raw(`}`)
-	} else {
-		w.message(c.root, wire, 1)
-	}
-	if e, ok := errors.AsType[*malformedError](w.err); ok {
-		return dst, nil, fmt.Errorf("transcode: %w", e)
-	}
-	if w.err != nil {
-		return dst, nil, fmt.Errorf("transcode: write %s as JSON: %w", c.root.desc.FullName(), w.err)
+	if err := w.outermost(c.root, c.wrapped); tooDeep(err) {
+		return dst, nil, fmt.Errorf("transcode: write %s as JSON: %w", c.root.desc.FullName(), err)
+	} else if err != nil {
+		return dst, nil, fmt.Errorf("transcode: the message is no valid %s: %w", c.root.desc.FullName(), err)
 	}
 	return w.dst, w.warnings, nil
 }

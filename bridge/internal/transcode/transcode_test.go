@@ -20,7 +20,7 @@ import (
 
 // roots are types to test as the outermost one.
 var roots = []protoreflect.FullName{
-	"kitchen.v1.Sink", "kitchen.v1.Legacy", "kitchen.v1.Modern",
+	"kitchen.v1.Sink", "kitchen.v1.Legacy", "kitchen.v1.Modern", "kitchen.v1.Pantry", "kitchen.v1.Larder", "kitchen.v1.Wide",
 	"google.protobuf.Timestamp", "google.protobuf.Duration", "google.protobuf.FieldMask",
 	"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue",
 	"google.protobuf.Any", "google.protobuf.Empty", "google.protobuf.Int64Value", "google.protobuf.StringValue",

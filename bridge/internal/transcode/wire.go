@@ -1,201 +1,263 @@
 package transcode
 
 import (
-	"cmp"
+	"encoding/binary"
+	"errors"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// consumeTag reads a tag.
-func consumeTag(b []byte) (protowire.Number, protowire.Type, int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		if n := protowire.Number(b[0] >> 3); n > 0 {
-			return n, protowire.Type(b[0] & 7), 1
+// errMalformed has the text of the protobuf module.
+var errMalformed = errors.New("cannot parse invalid wire-format data")
+
+// record is a field as it stands in wire bytes.
+type record struct {
+	// bits are the value of a varint or fixed-width field, and the span of
+	// all others: of a group what is between its tags.
+	bits  uint64
+	index int32
+	typ   protowire.Type
+}
+
+// span makes one number of the offsets where something begins and ends.
+// [Codec.AppendJSON] refuses messages that are too large for that.
+func span(start, end int) uint64 { return uint64(start)<<32 | uint64(end) } //nolint:gosec // never negative
+
+func unspan(bits uint64) (start, end int) { return int(bits >> 32), int(bits & 0xffffffff) }
+
+// varint returns the varint at pos and the offset behind it, or a negative one
+// if there is none.
+func varint(b []byte, pos int) (uint64, int) {
+	if uint(pos) < uint(len(b)) && b[pos] < 0x80 {
+		return uint64(b[pos]), pos + 1
+	}
+	return longVarint(b, pos)
+}
+
+func longVarint(b []byte, pos int) (v uint64, next int) {
+	for shift := uint(0); shift < 64; shift += 7 {
+		if pos >= len(b) {
+			return 0, -1
+		}
+		c := b[pos]
+		pos++
+		v |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			if shift == 63 && c > 1 {
+				return 0, -1
+			}
+			return v, pos
 		}
 	}
-	num, typ, n := protowire.ConsumeTag(b)
-	if n >= 0 && num > protowire.MaxValidNumber {
-		_, _, n = protowire.ConsumeTag([]byte{0}) // the number 0 is as invalid
-	}
-	return num, typ, n
+	return 0, -1
 }
 
-// consumeVarint reads a varint.
-func consumeVarint(b []byte) (uint64, int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
+// tag returns the field number and wire type at pos and the offset behind
+// them, or a negative one.
+func tag(b []byte, pos int) (protowire.Number, protowire.Type, int) {
+	v, next := varint(b, pos)
+	if next < 0 || v>>3 == 0 || v>>3 > uint64(protowire.MaxValidNumber) {
+		return 0, 0, -1
 	}
-	return protowire.ConsumeVarint(b)
+	return protowire.Number(v >> 3), protowire.Type(v & 7), next
 }
 
-// consumeValue returns how long the value is that follows a tag, and what it
-// holds: for bytes and groups what is inside, for others the value itself. A
-// negative length is an error.
-func consumeValue(num protowire.Number, typ protowire.Type, b []byte) (content []byte, n int) {
+// value returns the bits of the value at pos, which [record] describes, and
+// the offset behind the value, or a negative one.
+func value(b []byte, pos int, number protowire.Number, typ protowire.Type) (bits uint64, next int) {
 	switch typ {
 	case protowire.VarintType:
-		_, n = consumeVarint(b)
-	case protowire.Fixed32Type:
-		_, n = protowire.ConsumeFixed32(b)
-	case protowire.Fixed64Type:
-		_, n = protowire.ConsumeFixed64(b)
+		return varint(b, pos)
 	case protowire.BytesType:
-		return protowire.ConsumeBytes(b)
+		n, pos := varint(b, pos)
+		if pos < 0 || n > uint64(len(b)-pos) { //nolint:gosec // never negative
+			return 0, -1
+		}
+		return span(pos, pos+int(n)), pos + int(n) //nolint:gosec // checked
+	case protowire.Fixed32Type:
+		if len(b)-pos < 4 {
+			return 0, -1
+		}
+		return uint64(binary.LittleEndian.Uint32(b[pos:])), pos + 4
+	case protowire.Fixed64Type:
+		if len(b)-pos < 8 {
+			return 0, -1
+		}
+		return binary.LittleEndian.Uint64(b[pos:]), pos + 8
 	case protowire.StartGroupType:
-		return protowire.ConsumeGroup(num, b)
+		contents, n := protowire.ConsumeGroup(number, b[pos:])
+		if n < 0 {
+			return 0, -1
+		}
+		return span(pos, pos+len(contents)), pos + n
 	default:
-		n = protowire.ConsumeFieldValue(num, typ, b) // says what is wrong
+		return 0, -1
 	}
-	if n < 0 {
-		return nil, n
-	}
-	return b[:n], n
 }
 
-// takes reports whether a value of the wire type is one of the field, or
-// several packed ones. Others are unknown fields, as for protobuf's parsers.
-func (f *field) takes(typ protowire.Type) bool {
-	if f.key != nil {
-		return typ == protowire.BytesType
+// maxOneofBits is how many oneofs [writer.collect] tells apart.
+const maxOneofBits = 64
+
+// collect appends the fields of a message of the type p to w.records, sorted
+// by their index. The message is what the records from lo to hi span, merged;
+// each of these must be valid by itself. Fields that are not known are left
+// out, as are members of a oneof that another one replaced.
+func (w *writer) collect(p *plan, lo, hi int) {
+	base := len(w.records)
+	records := w.records
+	sorted := true
+	last := int32(0)
+	seen, replaced := uint64(0), false
+	for i := lo; i < hi; i++ {
+		pos, end := unspan(records[i].bits)
+		b := w.wire[:end]
+		for pos < end {
+			number, typ, next := tag(b, pos)
+			if next < 0 {
+				w.fail(errMalformed)
+				return
+			}
+			bits, next := value(b, next, number, typ)
+			if next < 0 {
+				w.fail(errMalformed)
+				return
+			}
+			pos = next
+			f := p.byNumber(number)
+			if f == nil {
+				var err error
+				if f, err = p.extensionByNumber(number); err != nil {
+					w.fail(err)
+					return
+				}
+			}
+			if f == nil || typ != f.wire && (typ != protowire.BytesType || !f.list || !f.numeric) {
+				continue
+			}
+			sorted = sorted && f.slot >= last
+			last = f.slot
+			if f.oneof >= 0 {
+				bit := uint64(1) << (f.oneof % maxOneofBits)
+				replaced = replaced || seen&bit != 0
+				seen |= bit
+			}
+			records = append(records, record{bits, f.slot, typ})
+		}
 	}
-	return typ == f.wire || f.list && f.numeric && typ == protowire.BytesType
+	w.records = records
+	if replaced {
+		w.resolveOneofs(p, base)
+	}
+	if !sorted {
+		w.sort(p, w.records[base:])
+	}
 }
 
-// occurrence is one value of a field on the wire.
-type occurrence struct {
-	field   *field
-	typ     protowire.Type
-	content []byte
-	// at is the place among the occurrences of the message.
-	at int
-}
-
-// lookup returns the field with the number that takes the wire type, or nil.
-func (c *Compiler) lookup(p *plan, num protowire.Number, typ protowire.Type) *field {
-	f := p.byNumber(num)
-	if f == nil && p.extensible && p.desc.ExtensionRanges().Has(num) {
-		typ, err := c.resolver.FindExtensionByNumber(p.desc.FullName(), num)
-		if err == nil && typ != nil {
-			f = c.extension(typ.TypeDescriptor())
-		}
-	}
-	if f == nil || !f.takes(typ) {
-		return nil
-	}
-	return f
-}
-
-// inOrder reports whether all fields of a message come once, lists in one
-// piece, in the order of output, and without extensions. It checks the
-// structure of the message, but not what is inside of its values.
-func (c *Compiler) inOrder(p *plan, b []byte) (bool, error) {
-	last := -1
-	var oneofs uint64
-	ordered := p.oneofs <= 64
-	for len(b) > 0 {
-		num, typ, n := consumeTag(b)
-		if n < 0 {
-			return false, protowire.ParseError(n)
-		}
-		b = b[n:]
-		_, n = consumeValue(num, typ, b)
-		if n < 0 {
-			return false, protowire.ParseError(n)
-		}
-		b = b[n:]
-		if !ordered {
-			continue
-		}
-		f := p.byNumber(num)
-		if f == nil {
-			ordered = !p.extensible || !p.desc.ExtensionRanges().Has(num)
-			continue
-		}
-		if !f.takes(typ) {
-			continue
-		}
-		if f.index < last || f.index == last && !f.list && f.key == nil {
-			ordered = false
-			continue
-		}
+// resolveOneofs leaves out the members of oneofs that another one replaced.
+// They must be valid all the same.
+func (w *writer) resolveOneofs(p *plan, base int) {
+	const closed = -1
+	members := resize(&w.scratch, p.oneofs) // the last member, plus one
+	clear(members)
+	records := w.records[base:]
+	kept := len(records)
+	for _, r := range slices.Backward(records) {
+		f := p.at(r.index)
 		if f.oneof >= 0 {
-			bit := uint64(1) << f.oneof
-			ordered = oneofs&bit == 0
-			oneofs |= bit
+			switch member := &members[f.oneof]; *member {
+			case 0:
+				*member = r.index + 1
+			case r.index + 1:
+			default:
+				*member = closed
+			}
+			if members[f.oneof] == closed {
+				if f.message != nil && w.err == nil && !valid(f.sub(), w.wire, r.bits, 0) {
+					w.fail(errMalformed)
+				}
+				continue
+			}
 		}
-		last = f.index
+		kept--
+		records[kept] = r
 	}
-	return ordered, nil
+	n := copy(records, records[kept:])
+	w.records = w.records[:base+n]
 }
 
-// collect appends the occurrences of all fields, sorted for output: in the
-// order of declaration, and after them extensions by name. Of a oneof, only
-// those of the member that was set last count.
-func (c *Compiler) collect(dst []occurrence, p *plan, b []byte) ([]occurrence, error) {
-	base := len(dst)
-	switched := make([]int, p.oneofs) // where the present member of a oneof begins
-	present := make([]int, p.oneofs)  // its index, plus one
-	for len(b) > 0 {
-		num, typ, n := consumeTag(b)
-		if n < 0 {
-			return dst, protowire.ParseError(n)
+// sort sorts records by their index and keeps the order of those that have
+// the same.
+func (w *writer) sort(p *plan, records []record) {
+	const few = 24
+	if len(records) <= few {
+		for i := 1; i < len(records); i++ {
+			r := records[i]
+			j := i
+			for ; j > 0 && records[j-1].index > r.index; j-- {
+				records[j] = records[j-1]
+			}
+			records[j] = r
 		}
-		b = b[n:]
-		content, n := consumeValue(num, typ, b)
-		if n < 0 {
-			return dst, protowire.ParseError(n)
-		}
-		b = b[n:]
-		f := c.lookup(p, num, typ)
-		if f == nil {
-			continue
-		}
-		at := len(dst) - base
-		if f.oneof >= 0 && present[f.oneof] != f.index+1 {
-			present[f.oneof], switched[f.oneof] = f.index+1, at
-		}
-		dst = append(dst, occurrence{f, typ, content, at})
+		return
 	}
-	all := dst[base:]
-	slices.SortFunc(all, func(a, b occurrence) int {
-		if a.field != b.field {
-			return compareFields(a.field, b.field)
-		}
-		return cmp.Compare(a.at, b.at)
+	n := len(p.fields)
+	if s := p.extensions.Load(); s != nil {
+		n += len(s.list)
+	}
+	if n > 4*len(records) {
+		slices.SortStableFunc(records, func(a, b record) int { return int(a.index) - int(b.index) })
+		return
+	}
+	// starts are where the records of an index go.
+	starts := resize(&w.scratch, n+1)
+	clear(starts)
+	for _, r := range records {
+		starts[r.index+1]++
+	}
+	for i := range n {
+		starts[i+1] += starts[i]
+	}
+	w.unsorted = append(w.unsorted[:0], records...)
+	for _, r := range w.unsorted {
+		records[starts[r.index]] = r
+		starts[r.index]++
+	}
+}
+
+// resize returns the slice with the length n. Its contents are undefined.
+func resize(s *[]int32, n int) []int32 {
+	*s = slices.Grow((*s)[:0], n)[:n]
+	return *s
+}
+
+// extensionRuns appends to w.runs the records from lo on, which are of
+// extensions, as runs of the same one, by name.
+func (w *writer) extensionRuns(p *plan, lo int) {
+	base := len(w.runs)
+	for i := lo; i < len(w.records); {
+		j := w.runEnd(i, len(w.records))
+		w.runs = append(w.runs, run{p.at(w.records[i].index), i, j})
+		i = j
+	}
+	slices.SortFunc(w.runs[base:], func(a, b run) int {
+		return strings.Compare(string(a.field.desc.FullName()), string(b.field.desc.FullName()))
 	})
-	for i := range all {
-		if f := all[i].field; f.oneof >= 0 && all[i].at < switched[f.oneof] {
-			all[i].at = -1
-		}
-	}
-	return dst, nil
 }
 
-func compareFields(a, b *field) int {
-	switch {
-	case a.index >= 0 && b.index >= 0:
-		return cmp.Compare(a.index, b.index)
-	case a.index < 0 && b.index < 0:
-		return cmp.Compare(a.desc.FullName(), b.desc.FullName())
-	default: // extensions are last
-		return cmp.Compare(b.index, a.index)
-	}
+// run are the records of one field.
+type run struct {
+	field  *field
+	lo, hi int
 }
 
-// isZero reports whether a scalar on the wire is the zero value of its kind.
-func (f *field) isZero(content []byte) bool {
-	switch f.kind {
-	case protoreflect.StringKind, protoreflect.BytesKind:
-		return len(content) == 0
-	case protoreflect.BoolKind, protoreflect.Int64Kind, protoreflect.Uint64Kind, protoreflect.Sint64Kind:
-		v, _ := consumeVarint(content)
-		return v == 0
-	case protoreflect.Int32Kind, protoreflect.Uint32Kind, protoreflect.Sint32Kind, protoreflect.EnumKind:
-		v, _ := consumeVarint(content)
-		return uint32(v) == 0 //nolint:gosec // as protobuf's parsers cut it
-	default: // fixed
-		return !slices.ContainsFunc(content, func(b byte) bool { return b != 0 })
+// runEnd returns where the records end that have the index of the one at i.
+func (w *writer) runEnd(i, end int) int {
+	index := w.records[i].index
+	j := i + 1
+	for j < end && w.records[j].index == index {
+		j++
 	}
+	return j
 }

@@ -2,11 +2,11 @@ package transcode
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"sync"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -14,489 +14,363 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
 
-// writer appends the JSON form of messages. The depth that its methods take
-// is that of the value: 1 for the outermost object.
+// writer appends the JSON form of wire bytes. There is no message in between:
+// the fields of a message are collected as records, which are put into the
+// order of output and written one after the other. Records hold offsets into
+// the one buffer that is read, so nothing is copied, not even where the
+// occurrences of a message must be merged.
+//
+// The depth that its methods take is that of the value: 1 for the outermost
+// object. After the first error, which is kept, nothing that is written
+// counts.
 type writer struct {
-	*Compiler
-
+	compiler *Compiler
+	wire     []byte
 	dst      []byte
-	path     path
+	// records, entries and runs are stacks: what a message has collected lies
+	// above what those around it have, until it is written.
+	records []record
+	entries []entry
+	runs    []run
+	// unsorted and scratch are for one step of work only.
+	unsorted []record
+	scratch  []int32
+
+	trail    trail
 	warnings []string
 	err      error
-
-	// Scratch memory, used as stacks, and how far it has been used.
-	occurrences                []occurrence
-	entries                    []entry
-	usedOccurrences, usedEntry int
 }
 
-// malformedError says that bytes are no message of a type.
-type malformedError struct {
-	message protoreflect.FullName
-	cause   error
-}
+const notUTF8 = "bytes that are not UTF-8 became U+FFFD"
 
-func (e *malformedError) Error() string {
-	return fmt.Sprintf("the message is no valid %s: %s", e.message, cleanText(e.cause))
-}
+var writers sync.Pool // of *writer
 
-var writers sync.Pool
+// maxPooled is how many records a writer keeps room for when it is not used.
+const maxPooled = 1 << 14
 
-// maxScratch bounds the scratch memory that is kept for the next call, in
-// elements.
-const maxScratch = 4096
-
-// newWriter returns a writer that appends to dst. It is released after use.
-func (c *Compiler) newWriter(dst []byte) *writer {
+func newWriter(c *Compiler, dst, wire []byte) *writer {
 	w, ok := writers.Get().(*writer)
 	if !ok {
 		w = new(writer)
 	}
-	w.Compiler, w.dst = c, dst
+	w.compiler, w.dst, w.wire = c, dst, wire
 	return w
 }
 
+// release gives the writer back. Of what it had, nothing may be used any more
+// but dst and the warnings.
 func (w *writer) release() {
-	// What they refer to is not kept.
-	clear(w.occurrences[:min(w.usedOccurrences, cap(w.occurrences))])
-	clear(w.entries[:min(w.usedEntry, cap(w.entries))])
-	clear(w.path[:cap(w.path)])
-	kept := writer{occurrences: w.occurrences[:0], entries: w.entries[:0], path: w.path[:0]}
-	if cap(kept.occurrences) > maxScratch {
-		kept.occurrences = nil
+	keep := writer{trail: w.trail[:0]}
+	if cap(w.records) <= maxPooled {
+		keep.records = w.records[:0]
 	}
-	if cap(kept.entries) > maxScratch {
-		kept.entries = nil
+	if cap(w.entries) <= maxPooled {
+		keep.entries = w.entries[:0]
 	}
-	*w = kept
+	if cap(w.runs) <= maxPooled {
+		clear(w.runs[:cap(w.runs)])
+		keep.runs = w.runs[:0]
+	}
+	if cap(w.unsorted) <= maxPooled {
+		keep.unsorted = w.unsorted[:0]
+	}
+	if cap(w.scratch) <= maxPooled {
+		keep.scratch = w.scratch[:0]
+	}
+	*w = keep
 	writers.Put(w)
 }
 
 func (w *writer) raw(s string) { w.dst = append(w.dst, s...) }
 
-// comma separates members and elements. The first value of n is 0.
-func (w *writer) comma(n int) {
-	if n > 0 {
-		w.dst = append(w.dst, ',')
-	}
-}
-
-func (w *writer) warn(format string, args ...any) {
-	if len(w.warnings) == MaxViolations {
-		return
-	}
-	text := fmt.Sprintf(format, args...)
-	if p := w.path.String(); p != "" {
-		text = p + ": " + text
-	}
-	w.warnings = append(w.warnings, text)
-}
-
-// malformed notes that a message cannot be read.
-func (w *writer) malformed(p *plan, err error) {
+func (w *writer) fail(err error) {
 	if w.err == nil {
-		w.err = &malformedError{p.desc.FullName(), err}
+		w.err = err
 	}
+}
+
+// depthError says that JSON would be nested too deep.
+type depthError struct {
+	limit int
+	path  string
+}
+
+func (e *depthError) Error() string {
+	return fmt.Sprintf("arrays and objects are nested more than %d deep, at %s", e.limit, e.path)
+}
+
+func tooDeep(err error) bool {
+	_, ok := errors.AsType[*depthError](err)
+	return ok
 }
 
 // deep reports whether an array or object may not stand at the depth.
 func (w *writer) deep(depth int) bool {
-	if depth > w.opts.MaxDepth && w.err == nil {
-		w.err = fmt.Errorf("arrays and objects are nested more than %d deep, at %s", w.opts.MaxDepth, clip(w.path.String(), 4*maxNameText))
+	if limit := w.compiler.opts.MaxDepth; depth > limit && w.err == nil {
+		w.err = &depthError{limit, clip(w.path().String(), 4*maxNameText)}
 	}
 	return w.err != nil
 }
 
-// message appends the JSON of a message.
-func (w *writer) message(p *plan, b []byte, depth int) {
-	if p.wkt != wktNone {
-		w.wellKnown(p, b, depth)
-		return
+// outermost writes the message that the whole buffer is.
+func (w *writer) outermost(p *plan, wrapped bool) error {
+	w.records = append(w.records, record{bits: span(0, len(w.wire))})
+	if wrapped {
+		w.raw(`{"value":`)
+		w.trail = append(w.trail, mark{name: "value"})
+		w.message(p, 0, 1, 2)
+		w.raw(`}`)
+	} else {
+		w.message(p, 0, 1, 1)
 	}
+	// What is wrong with the message itself comes first.
+	if tooDeep(w.err) && !valid(p, w.wire, span(0, len(w.wire)), 0) {
+		return errMalformed
+	}
+	return w.err
+}
+
+// message writes the message that the records from lo to hi span, merged.
+func (w *writer) message(p *plan, lo, hi, depth int) {
+	base := len(w.records)
+	if p.wkt != wktNone {
+		w.collect(p, lo, hi)
+		if w.err == nil {
+			w.wellKnown(p, base, depth)
+		}
+	} else if !w.deep(depth) {
+		w.collect(p, lo, hi)
+		w.raw("{")
+		w.members(p, base, depth)
+		w.end('}')
+	}
+	w.records = w.records[:base]
+}
+
+// end closes an object or array. What stands in it has a comma behind it.
+func (w *writer) end(bracket byte) {
+	if n := len(w.dst) - 1; w.dst[n] == ',' {
+		w.dst[n] = bracket
+	} else {
+		w.dst = append(w.dst, bracket)
+	}
+}
+
+// members writes the fields in the records from base on as members.
+func (w *writer) members(p *plan, base, depth int) {
+	end := len(w.records)
+	i := base
+	if w.compiler.opts.EmitDefaults {
+		for index := range p.fields {
+			j := i
+			if i < end && int(w.records[i].index) == index {
+				j = w.runEnd(i, end)
+			}
+			if f := &p.fields[index]; j > i || f.list || f.key != nil || f.implicit {
+				w.member(f, i, j, depth)
+			}
+			i = j
+		}
+	}
+	for i < end && w.err == nil {
+		index := int(w.records[i].index)
+		if index >= len(p.fields) {
+			w.extensions(p, i, depth)
+			return
+		}
+		j := w.runEnd(i, end)
+		w.member(&p.fields[index], i, j, depth)
+		i = j
+	}
+}
+
+// extensions writes the records from lo on, which are of extensions, by the
+// names of these.
+func (w *writer) extensions(p *plan, lo, depth int) {
+	base := len(w.runs)
+	w.extensionRuns(p, lo)
+	for i := base; i < len(w.runs) && w.err == nil; i++ {
+		if r := w.runs[i]; r.field.incomplete {
+			w.leaveOut(r)
+		} else {
+			w.member(r.field, r.lo, r.hi, depth)
+		}
+	}
+	w.runs = w.runs[:base]
+}
+
+// leaveOut passes an extension of an incomplete type.
+func (w *writer) leaveOut(r run) {
+	for i := r.lo; i < r.hi; i++ {
+		if !valid(r.field.sub(), w.wire, w.records[i].bits, 0) {
+			w.fail(errMalformed)
+			return
+		}
+	}
+	w.warn("the extension %s is left out: its type is not known", r.field.desc.FullName())
+}
+
+// member writes the field that the records from lo to hi are of, and a comma,
+// unless it has nothing to show.
+func (w *writer) member(f *field, lo, hi, depth int) {
+	switch {
+	case f.key != nil:
+		if lo < hi || w.compiler.opts.EmitDefaults {
+			w.dst = append(w.dst, f.member...)
+			w.trail = append(w.trail, mark{name: f.name})
+			w.mapping(f, lo, hi, depth+1)
+			w.trail = w.trail[:len(w.trail)-1]
+			w.raw(",")
+		}
+	case f.list:
+		// Packed fields may be empty.
+		for lo < hi && f.list && f.numeric && w.records[lo].typ == protowire.BytesType && w.empty(lo) {
+			lo++
+		}
+		if lo < hi || w.compiler.opts.EmitDefaults && !f.desc.IsExtension() {
+			w.dst = append(w.dst, f.member...)
+			w.trail = append(w.trail, mark{name: f.name})
+			w.list(f, lo, hi, depth+1)
+			w.trail = w.trail[:len(w.trail)-1]
+			w.raw(",")
+		}
+	case f.message != nil:
+		w.dst = append(w.dst, f.member...)
+		w.trail = append(w.trail, mark{name: f.name})
+		w.message(f.sub(), lo, hi, depth+1)
+		w.trail = w.trail[:len(w.trail)-1]
+		w.raw(",")
+	default:
+		bits := uint64(0)
+		if lo < hi {
+			bits = w.records[hi-1].bits
+		}
+		if !f.implicit || w.compiler.opts.EmitDefaults || !isZero(f.kind, bits) {
+			w.dst = append(w.dst, f.member...)
+			w.scalar(f, bits, f.name)
+			w.raw(",")
+		}
+	}
+}
+
+// empty reports whether what a record spans has no bytes.
+func (w *writer) empty(i int) bool {
+	start, end := unspan(w.records[i].bits)
+	return start == end
+}
+
+func (w *writer) list(f *field, lo, hi, depth int) {
 	if w.deep(depth) {
 		return
 	}
-	w.raw("{")
-	w.members(p, b, 0, depth)
-	w.raw("}")
-}
-
-// members appends the fields as members, after n others.
-func (w *writer) members(p *plan, b []byte, n, depth int) {
-	ordered, err := w.inOrder(p, b)
-	switch {
-	case err != nil:
-		w.malformed(p, err)
-	case ordered && !w.opts.EmitDefaults:
-		w.ordered(p, b, n, depth)
-	default:
-		w.sorted(p, b, n, depth)
-	}
-}
-
-// ordered appends the fields of a message of which [Compiler.inOrder] is true.
-func (w *writer) ordered(p *plan, b []byte, n, depth int) {
-	for len(b) > 0 && w.err == nil {
-		num, typ, size := consumeTag(b)
-		rest := b[size:]
-		content, size := consumeValue(num, typ, rest)
-		next := rest[size:]
-		f := p.byNumber(num)
-		if f == nil || !f.takes(typ) {
-			b = next
-			continue
-		}
-		if f.list {
-			var shown int
-			shown, b = w.orderedList(p, f, b, n, depth+1)
-			n += shown
-			continue
-		}
-		if f.key != nil {
-			base := len(w.occurrences)
-			b = w.run(p, f, b)
-			n += w.field(f, w.occurrences[base:], n, depth)
-			w.occurrences = w.occurrences[:base]
-			continue
-		}
-		if !f.implicit || !f.isZero(content) {
-			w.comma(n)
-			n++
-			w.single(f, content, depth)
-		}
-		b = next
-	}
-}
-
-// run collects the occurrences of f at the beginning of b, with unknown fields
-// between them, and returns what follows.
-func (w *writer) run(p *plan, f *field, b []byte) []byte {
-	for len(b) > 0 {
-		num, typ, n := consumeTag(b)
-		content, size := consumeValue(num, typ, b[n:])
-		switch other := p.byNumber(num); {
-		case other == f && f.takes(typ):
-			w.occurrences = append(w.occurrences, occurrence{f, typ, content, 0})
-			w.usedOccurrences = max(w.usedOccurrences, len(w.occurrences))
-		case other != nil && other.takes(typ):
-			return b
-		}
-		b = b[n+size:]
-	}
-	return b
-}
-
-// orderedList appends the list f, which b begins with, and returns what
-// follows it.
-func (w *writer) orderedList(p *plan, f *field, b []byte, n, depth int) (shown int, rest []byte) {
-	start := len(w.dst)
-	w.openList(f, n, depth)
-	i := 0
-	for len(b) > 0 && w.err == nil {
-		num, typ, n := consumeTag(b)
-		content, size := consumeValue(num, typ, b[n:])
-		switch other := p.byNumber(num); {
-		case other == f && f.takes(typ):
-			i = w.listValues(f, typ, content, i, depth)
-		case other != nil && other.takes(typ):
-			return w.closeList(start, i), b
-		}
-		b = b[n+size:]
-	}
-	return w.closeList(start, i), b
-}
-
-// sorted appends the fields of any message.
-func (w *writer) sorted(p *plan, b []byte, n, depth int) {
-	base := len(w.occurrences)
-	defer func() { w.occurrences = w.occurrences[:base] }()
-	if !w.gather(p, b) {
-		return
-	}
-	all := w.occurrences[base:]
-	next := 0 // the first field that may have a default to show
-	for len(all) > 0 && w.err == nil {
-		f := all[0].field
-		count := 1
-		for count < len(all) && all[count].field == f {
-			count++
-		}
-		if f.index >= 0 {
-			n += w.defaults(p, next, f.index, n)
-			next = f.index + 1
-		} else {
-			n += w.defaults(p, next, len(p.fields), n)
-			next = len(p.fields)
-		}
-		shown := w.field(f, all[:count], n, depth)
-		if shown == 0 && f.index >= 0 {
-			shown = w.defaults(p, f.index, f.index+1, n)
-		}
-		n += shown
-		all = all[count:]
-	}
-	w.defaults(p, next, len(p.fields), n)
-}
-
-// gather appends the occurrences of all fields. It reports false where the
-// message is malformed.
-func (w *writer) gather(p *plan, b []byte) bool {
-	var err error
-	w.occurrences, err = w.collect(w.occurrences, p, b)
-	w.usedOccurrences = max(w.usedOccurrences, len(w.occurrences))
-	if err != nil {
-		w.malformed(p, err)
-	}
-	return err == nil
-}
-
-// defaults appends the defaults of some fields, where they are wanted, and
-// returns how many.
-func (w *writer) defaults(p *plan, from, to, n int) (count int) {
-	if !w.opts.EmitDefaults {
-		return 0
-	}
-	for i := from; i < to; i++ {
-		f := &p.fields[i]
+	w.raw("[")
+	top := len(w.trail)
+	for i := lo; i < hi && w.err == nil; i++ {
+		r := w.records[i]
 		switch {
-		case f.list:
-			w.comma(n + count)
-			w.dst = append(append(w.dst, f.member...), "[]"...)
-		case f.key != nil:
-			w.comma(n + count)
-			w.dst = append(append(w.dst, f.member...), "{}"...)
-		case f.implicit:
-			w.comma(n + count)
-			w.dst = append(w.dst, f.member...)
-			w.value(f, f.zero(), 0)
+		case f.message != nil:
+			w.trail = append(w.trail, mark{index: i - lo, kind: stepIndex})
+			w.message(f.sub(), i, i+1, depth+1)
+			w.trail = w.trail[:top]
+			w.raw(",")
+		case r.typ == protowire.BytesType && f.list && f.numeric:
+			w.packed(f, r.bits)
+		case f.kind == protoreflect.StringKind:
+			start, end := unspan(r.bits)
+			var ok bool
+			if w.dst, ok = jsontok.AppendBytes(w.dst, w.wire[start:end]); !ok {
+				w.trail = append(w.trail, mark{index: i - lo, kind: stepIndex})
+				w.warn(notUTF8)
+				w.trail = w.trail[:top]
+			}
+			w.raw(",")
 		default:
-			continue
-		}
-		count++
-	}
-	return count
-}
-
-// zero returns the value of a scalar on the wire that stands for none: zero, or
-// the first value of an enum.
-func (f *field) zero() []byte {
-	const zeros = "\x00\x00\x00\x00\x00\x00\x00\x00"
-	if f.enum != nil {
-		return protowire.AppendVarint(nil, uint64(f.enum.desc.Values().Get(0).Number())) //nolint:gosec // as it goes over the wire
-	}
-	switch f.wire {
-	case protowire.VarintType:
-		return []byte(zeros[:1])
-	case protowire.Fixed32Type:
-		return []byte(zeros[:4])
-	case protowire.Fixed64Type:
-		return []byte(zeros)
-	default:
-		return nil
-	}
-}
-
-// field appends a field with all its occurrences, after n other members. It
-// returns 1, or 0 where there is nothing to show.
-func (w *writer) field(f *field, all []occurrence, n, depth int) int {
-	for len(all) > 0 && all[0].at < 0 { // of a oneof that has another member now
-		w.check(f, all[0].content, depth)
-		all = all[1:]
-	}
-	if len(all) == 0 || w.err != nil {
-		return 0
-	}
-	if f.index < 0 && f.message != nil && !w.complete(f.message) {
-		w.path.push(step{name: f.name})
-		w.warn("the extension %s is left out: its type is not known", f.desc.FullName())
-		w.path.pop()
-		return 0
-	}
-	last := all[len(all)-1].content
-	switch {
-	case f.key != nil:
-		w.comma(n)
-		w.dst = append(w.dst, f.member...)
-		w.path.push(step{name: f.name})
-		w.mapping(f, all, depth+1)
-		w.path.pop()
-	case f.list:
-		return w.list(f, all, n, depth+1)
-	case f.message != nil:
-		if len(all) > 1 {
-			last = w.merged(f, all)
-		}
-		w.comma(n)
-		w.single(f, last, depth)
-	case f.implicit && f.isZero(last):
-		return 0
-	default:
-		w.comma(n)
-		w.single(f, last, depth)
-	}
-	return 1
-}
-
-// merged returns a message that came in several parts.
-func (w *writer) merged(f *field, all []occurrence) []byte {
-	var b []byte
-	for _, o := range all {
-		// What is no message must not become one by what follows.
-		if _, err := w.inOrder(w.sub(f), o.content); err != nil {
-			w.malformed(w.sub(f), err)
-		}
-		b = append(b, o.content...)
-	}
-	return b
-}
-
-// check reads a message whose value does not count.
-func (w *writer) check(f *field, content []byte, depth int) {
-	if f.message == nil {
-		return
-	}
-	dst, warnings := w.dst, w.warnings
-	w.message(w.sub(f), content, depth+1)
-	w.dst, w.warnings = dst, warnings
-}
-
-// single appends a member with one value.
-func (w *writer) single(f *field, content []byte, depth int) {
-	w.dst = append(w.dst, f.member...)
-	w.path.push(step{name: f.name})
-	w.value(f, content, depth+1)
-	w.path.pop()
-}
-
-// list appends a list as a member. Packed values and others may be mixed.
-func (w *writer) list(f *field, all []occurrence, n, depth int) int {
-	start := len(w.dst)
-	w.openList(f, n, depth)
-	i := 0
-	for _, o := range all {
-		i = w.listValues(f, o.typ, o.content, i, depth)
-		if w.err != nil {
-			break
+			w.scalar(f, r.bits, "")
+			w.raw(",")
 		}
 	}
-	return w.closeList(start, i)
+	w.end(']')
 }
 
-func (w *writer) openList(f *field, n, depth int) {
-	w.comma(n)
-	w.dst = append(w.dst, f.member...)
-	w.path.push(step{name: f.name})
-	if !w.deep(depth) {
-		w.raw("[")
-	}
-}
-
-// closeList ends the list of i elements that begins at start. An empty one is
-// left out.
-func (w *writer) closeList(start, i int) (shown int) {
-	w.path.pop()
-	if i == 0 && !w.opts.EmitDefaults {
-		w.dst = w.dst[:start]
-		return 0
-	}
-	w.raw("]")
-	return 1
-}
-
-// listValues appends a value of a list, or several packed ones, after i
-// others, and returns how many there are now.
-func (w *writer) listValues(f *field, typ protowire.Type, b []byte, i, depth int) int {
-	if typ != protowire.BytesType || !f.numeric {
-		w.element(f, b, i, depth)
-		return i + 1
-	}
-	for len(b) > 0 && w.err == nil {
-		value, n := consumeValue(f.number, f.wire, b)
-		if n < 0 {
-			w.err = &malformedError{f.desc.ContainingMessage().FullName(), protowire.ParseError(n)}
-			return i
+func (w *writer) packed(f *field, bits uint64) {
+	pos, end := unspan(bits)
+	b := w.wire[:end]
+	for pos < end {
+		var bits uint64
+		if bits, pos = value(b, pos, f.number, f.wire); pos < 0 {
+			w.fail(errMalformed)
+			return
 		}
-		b = b[n:]
-		w.element(f, value, i, depth)
-		i++
+		w.scalar(f, bits, "")
+		w.raw(",")
 	}
-	return i
 }
 
-func (w *writer) element(f *field, b []byte, i, depth int) {
-	w.comma(i)
-	w.path.push(step{index: i, kind: stepIndex})
-	w.value(f, b, depth+1)
-	w.path.pop()
-}
-
-// value appends a value that is neither list nor map.
-func (w *writer) value(f *field, b []byte, depth int) {
+// scalar writes a value that is no message. The name is that of the member if
+// the value is one, and leads to it in a warning.
+func (w *writer) scalar(f *field, bits uint64, name string) {
 	switch f.kind {
-	case protoreflect.MessageKind, protoreflect.GroupKind:
-		w.message(w.sub(f), b, depth)
 	case protoreflect.StringKind:
-		if !utf8.Valid(b) {
-			w.warn("bytes that are not UTF-8 became U+FFFD")
+		start, end := unspan(bits)
+		var ok bool
+		if w.dst, ok = jsontok.AppendBytes(w.dst, w.wire[start:end]); !ok {
+			top := len(w.trail)
+			if name != "" {
+				w.trail = append(w.trail, mark{name: name})
+			}
+			w.warn(notUTF8)
+			w.trail = w.trail[:top]
 		}
-		w.dst = jsontok.AppendString(w.dst, b)
 	case protoreflect.BytesKind:
-		w.base64(b)
-	case protoreflect.FloatKind:
-		v, _ := protowire.ConsumeFixed32(b)
-		w.dst = appendFloat(w.dst, float64(math.Float32frombits(v)), 32)
-	case protoreflect.DoubleKind:
-		v, _ := protowire.ConsumeFixed64(b)
-		w.dst = appendFloat(w.dst, math.Float64frombits(v), 64)
-	case protoreflect.EnumKind:
-		v, _ := consumeVarint(b)
-		w.enumValue(f.enum, protoreflect.EnumNumber(v)) //nolint:gosec // as protobuf's parsers cut it
+		start, end := unspan(bits)
+		w.base64(w.wire[start:end])
 	case protoreflect.BoolKind:
-		v, _ := consumeVarint(b)
-		w.dst = strconv.AppendBool(w.dst, protowire.DecodeBool(v))
+		w.dst = strconv.AppendBool(w.dst, bits != 0)
+	case protoreflect.EnumKind:
+		w.enum(f, protoreflect.EnumNumber(int32(bits))) //nolint:gosec // as protobuf has it
+	case protoreflect.FloatKind:
+		w.dst = appendFloat(w.dst, float64(math.Float32frombits(uint32(bits))), 32) //nolint:gosec // 32 bits
+	case protoreflect.DoubleKind:
+		w.dst = appendFloat(w.dst, math.Float64frombits(bits), 64)
+	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
+		w.dst = append(strconv.AppendInt(append(w.dst, '"'), signed(f.kind, bits), 10), '"')
+	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		w.dst = append(strconv.AppendUint(append(w.dst, '"'), bits, 10), '"')
+	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
+		w.dst = strconv.AppendUint(w.dst, uint64(uint32(bits)), 10) //nolint:gosec // as protobuf has it
 	default:
-		w.integer(f.kind, b)
+		w.dst = strconv.AppendInt(w.dst, signed(f.kind, bits), 10)
 	}
 }
 
-//nolint:gosec // numbers are cut as protobuf's parsers cut them
-func (w *writer) integer(kind protoreflect.Kind, b []byte) {
-	switch kind {
-	case protoreflect.Int32Kind:
-		v, _ := consumeVarint(b)
-		w.dst = strconv.AppendInt(w.dst, int64(int32(v)), 10)
+// signed returns the value that bits have as a signed integer of the kind.
+// Bits that the kind has no room for are dropped, as by protobuf's parsers.
+func signed(k protoreflect.Kind, bits uint64) int64 {
+	switch k {
 	case protoreflect.Sint32Kind:
-		v, _ := consumeVarint(b)
-		w.dst = strconv.AppendInt(w.dst, int64(int32(protowire.DecodeZigZag(v&math.MaxUint32))), 10)
-	case protoreflect.Sfixed32Kind:
-		v, _ := protowire.ConsumeFixed32(b)
-		w.dst = strconv.AppendInt(w.dst, int64(int32(v)), 10)
-	case protoreflect.Uint32Kind:
-		v, _ := consumeVarint(b)
-		w.dst = strconv.AppendUint(w.dst, uint64(uint32(v)), 10)
-	case protoreflect.Fixed32Kind:
-		v, _ := protowire.ConsumeFixed32(b)
-		w.dst = strconv.AppendUint(w.dst, uint64(v), 10)
+		return protowire.DecodeZigZag(bits & math.MaxUint32)
+	case protoreflect.Sint64Kind:
+		return protowire.DecodeZigZag(bits)
+	case protoreflect.Int64Kind, protoreflect.Sfixed64Kind:
+		return int64(bits) //nolint:gosec // two's complement
 	default:
-		w.dst = append(w.dst, '"')
-		switch kind {
-		case protoreflect.Int64Kind:
-			v, _ := consumeVarint(b)
-			w.dst = strconv.AppendInt(w.dst, int64(v), 10)
-		case protoreflect.Sint64Kind:
-			v, _ := consumeVarint(b)
-			w.dst = strconv.AppendInt(w.dst, protowire.DecodeZigZag(v), 10)
-		case protoreflect.Sfixed64Kind:
-			v, _ := protowire.ConsumeFixed64(b)
-			w.dst = strconv.AppendInt(w.dst, int64(v), 10)
-		case protoreflect.Uint64Kind:
-			v, _ := consumeVarint(b)
-			w.dst = strconv.AppendUint(w.dst, v, 10)
-		default:
-			v, _ := protowire.ConsumeFixed64(b)
-			w.dst = strconv.AppendUint(w.dst, v, 10)
-		}
-		w.dst = append(w.dst, '"')
+		return int64(int32(bits)) //nolint:gosec // two's complement
+	}
+}
+
+// isZero reports whether bits are the zero value of the kind, which is none
+// of messages.
+func isZero(k protoreflect.Kind, bits uint64) bool {
+	switch k {
+	case protoreflect.StringKind, protoreflect.BytesKind:
+		start, end := unspan(bits)
+		return start == end
+	case protoreflect.BoolKind, protoreflect.FloatKind, protoreflect.DoubleKind,
+		protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Uint64Kind,
+		protoreflect.Sfixed64Kind, protoreflect.Fixed64Kind:
+		return bits == 0
+	default:
+		return uint32(bits) == 0 //nolint:gosec // as protobuf has it
 	}
 }
 
@@ -506,45 +380,14 @@ func (w *writer) base64(b []byte) {
 	w.dst = append(w.dst, '"')
 }
 
-func (w *writer) enumValue(e *enumPlan, n protoreflect.EnumNumber) {
-	switch {
-	case e.null:
+func (w *writer) enum(f *field, n protoreflect.EnumNumber) {
+	if f.enum.null {
 		w.raw("null")
-	case 0 <= n && int(n) < len(e.quoted) && e.quoted[n] != nil:
-		w.dst = append(w.dst, e.quoted[n]...)
-	default:
-		if v := e.desc.Values().ByNumber(n); v != nil {
-			w.dst = jsontok.AppendString(w.dst, string(v.Name()))
-			return
-		}
-		w.dst = strconv.AppendInt(w.dst, int64(n), 10)
+		return
 	}
-}
-
-// appendFloat appends a float as JavaScript writes it, which is the form that
-// ProtoJSON takes over.
-func appendFloat(dst []byte, f float64, bits int) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(dst, `"NaN"`...)
-	case math.IsInf(f, 1):
-		return append(dst, `"Infinity"`...)
-	case math.IsInf(f, -1):
-		return append(dst, `"-Infinity"`...)
+	if name := f.enum.name(n); name != nil {
+		w.dst = append(w.dst, name...)
+		return
 	}
-	abs := math.Abs(f)
-	small, large := abs < 1e-6, abs >= 1e21
-	if bits == 32 {
-		small, large = float32(abs) < 1e-6, float32(abs) >= 1e21
-	}
-	if abs == 0 || !small && !large {
-		return strconv.AppendFloat(dst, f, 'f', -1, bits)
-	}
-	dst = strconv.AppendFloat(dst, f, 'e', -1, bits)
-	// Go writes two digits of the exponent at least.
-	if n := len(dst); dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
-		dst[n-2] = dst[n-1]
-		dst = dst[:n-1]
-	}
-	return dst
+	w.dst = strconv.AppendInt(w.dst, int64(n), 10)
 }

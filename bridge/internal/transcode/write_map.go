@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -15,193 +14,225 @@ import (
 
 // entry is an entry of a map.
 type entry struct {
-	text   []byte // the key, where it is a string
-	number uint64 // the key, where it is not: in the order of output
-	value  []byte
-	at     int
-	absent bool // there is no value: it is the default
+	// key orders the keys that are no strings as numbers; for strings it is
+	// their span.
+	key uint64
+	// value is that of a record, the last one. Messages have values of them,
+	// to be merged.
+	value  uint64
+	values int32
+	// whole is the span of the entry.
+	whole uint64
 }
 
-// mapping appends a map. Of entries with one key, the last one counts.
-func (w *writer) mapping(f *field, all []occurrence, depth int) {
+// signBit moves the negative numbers in front of the others.
+const signBit = 1 << 63
+
+// mapping writes the map that the records from lo to hi are the entries of,
+// sorted by their keys. Of entries with the same key, the last one counts.
+func (w *writer) mapping(f *field, lo, hi, depth int) {
 	if w.deep(depth) {
 		return
 	}
 	base := len(w.entries)
 	defer func() { w.entries = w.entries[:base] }()
-	mended := false
-	for i, o := range all {
-		e, ok := w.entry(f, o.content)
+	sorted := true
+	for i := lo; i < hi; i++ {
+		e, ok := w.entry(f, w.records[i].bits)
 		if !ok {
+			w.fail(errMalformed)
 			return
 		}
-		e.at = i
-		mended = mended || !utf8.Valid(e.text)
+		if n := len(w.entries); n > base && w.compare(f.key, w.entries[n-1], e) >= 0 {
+			sorted = false
+		}
 		w.entries = append(w.entries, e)
-		w.usedEntry = max(w.usedEntry, len(w.entries))
 	}
-	entries := w.entries[base:]
-	slices.SortFunc(entries, func(a, b entry) int {
-		return cmp.Or(bytes.Compare(a.text, b.text), cmp.Compare(a.number, b.number), cmp.Compare(a.at, b.at))
-	})
-	entries = w.last(f, entries, depth)
-	if mended {
-		entries = w.distinct(entries)
+	if !sorted {
+		w.sortEntries(f, base)
 	}
 	w.raw("{")
-	for i, e := range entries {
-		w.comma(i)
+	var names map[string]bool
+	end := len(w.entries)
+	for i := base; i < end && w.err == nil; i++ {
+		e := w.entries[i]
 		start := len(w.dst)
-		w.appendKey(f.key.kind, e)
-		w.path.push(step{raw: w.dst[start:len(w.dst):len(w.dst)], kind: stepKey})
+		if !w.key(f.key, e.key) {
+			if names == nil {
+				names = w.names(base)
+			}
+			if !w.mendedKey(names, start) {
+				w.dst = w.dst[:start]
+				w.skipEntry(f, e)
+				continue
+			}
+		}
+		w.trail = append(w.trail, mark{start: start, end: len(w.dst), kind: stepKey})
 		w.raw(":")
-		if e.absent && f.value.message == nil {
-			e.value = f.value.zero()
-		}
-		w.value(f.value, e.value, depth+1)
-		w.path.pop()
-		if w.err != nil {
-			return
-		}
+		w.entryValue(f, e, depth+1)
+		w.trail = w.trail[:len(w.trail)-1]
+		w.raw(",")
 	}
-	w.raw("}")
+	w.end('}')
 }
 
-// entry reads an entry of a map.
-func (w *writer) entry(f *field, b []byte) (e entry, ok bool) {
-	e.absent = true
-	e.number = order(f.key.kind, 0)
-	values := 0
-	for len(b) > 0 {
-		num, typ, n := consumeTag(b)
-		if n < 0 {
-			w.badEntry(f, n)
+// entry takes an entry apart.
+func (w *writer) entry(f *field, bits uint64) (entry, bool) {
+	e := entry{whole: bits}
+	signedKey := isSigned(f.key.kind)
+	if signedKey {
+		e.key = signBit
+	}
+	if f.value.kind == protoreflect.EnumKind {
+		e.value = uint64(f.value.enum.first) //nolint:gosec // two's complement
+	}
+	pos, end := unspan(bits)
+	b := w.wire[:end]
+	for pos < end {
+		number, typ, next := tag(b, pos)
+		if next < 0 {
 			return e, false
 		}
-		content, size := consumeValue(num, typ, b[n:])
-		if size < 0 {
-			w.badEntry(f, size)
+		bits, next := value(b, next, number, typ)
+		if next < 0 {
 			return e, false
 		}
-		b = b[n+size:]
+		pos = next
 		switch {
-		case num == 1 && typ == f.key.wire:
-			if f.key.kind == protoreflect.StringKind {
-				e.text = content
-			} else {
-				e.number = order(f.key.kind, bits(typ, content))
+		case number == f.key.number && typ == f.key.wire:
+			switch {
+			case signedKey:
+				e.key = uint64(signed(f.key.kind, bits)) ^ signBit //nolint:gosec // two's complement
+			case f.key.kind == protoreflect.BoolKind && bits != 0:
+				e.key = 1
+			case f.key.kind == protoreflect.Uint32Kind:
+				e.key = uint64(uint32(bits)) //nolint:gosec // as protobuf has it
+			default:
+				e.key = bits
 			}
-		case num == 2 && typ == f.value.wire:
-			if values++; values > 1 && f.value.message != nil {
-				e.value = w.merged(f.value, []occurrence{{content: e.value}, {content: content}})
-			} else {
-				e.value = content
-			}
-			e.absent = false
+		case number == f.value.number && typ == f.value.wire:
+			e.value = bits
+			e.values++
 		}
 	}
-	return e, w.err == nil
+	return e, true
 }
 
-func (w *writer) badEntry(f *field, n int) {
-	if w.err == nil {
-		w.err = &malformedError{f.desc.ContainingMessage().FullName(), protowire.ParseError(n)}
-	}
-}
-
-// bits returns the bits of a varint or a fixed value.
-func bits(typ protowire.Type, content []byte) uint64 {
-	switch typ {
-	case protowire.Fixed32Type:
-		v, _ := protowire.ConsumeFixed32(content)
-		return uint64(v)
-	case protowire.Fixed64Type:
-		v, _ := protowire.ConsumeFixed64(content)
-		return v
+func isSigned(k protoreflect.Kind) bool {
+	switch k {
+	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind,
+		protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
+		return true
 	default:
-		v, _ := consumeVarint(content)
-		return v
+		return false
 	}
 }
 
-const signBit = 1 << 63
-
-// order returns a number that sorts as the key does, of which the bits on the
-// wire are given. number is its inverse.
-//
-//nolint:gosec // numbers are cut as protobuf's parsers cut them
-func order(kind protoreflect.Kind, v uint64) uint64 {
-	switch kind {
-	case protoreflect.BoolKind:
-		return min(v, 1)
-	case protoreflect.Int32Kind, protoreflect.Sfixed32Kind:
-		return uint64(int64(int32(v))) ^ signBit
-	case protoreflect.Sint32Kind:
-		return uint64(int64(int32(protowire.DecodeZigZag(v&0xffffffff)))) ^ signBit
-	case protoreflect.Int64Kind, protoreflect.Sfixed64Kind:
-		return v ^ signBit
-	case protoreflect.Sint64Kind:
-		return uint64(protowire.DecodeZigZag(v)) ^ signBit
-	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
-		return uint64(uint32(v))
-	default:
-		return v
+// compare orders entries by their keys.
+func (w *writer) compare(key *field, a, b entry) int {
+	if key.kind == protoreflect.StringKind {
+		return bytes.Compare(w.bytes(a.key), w.bytes(b.key))
 	}
+	return cmp.Compare(a.key, b.key)
 }
 
-//nolint:gosec // the inverse of order
-func (w *writer) appendKey(kind protoreflect.Kind, e entry) {
-	if kind == protoreflect.StringKind {
-		w.dst = jsontok.AppendString(w.dst, e.text)
-		return
-	}
-	w.dst = append(w.dst, '"')
-	switch kind {
-	case protoreflect.BoolKind:
-		w.dst = strconv.AppendBool(w.dst, e.number != 0)
-	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind, protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		w.dst = strconv.AppendUint(w.dst, e.number, 10)
-	default:
-		w.dst = strconv.AppendInt(w.dst, int64(e.number^signBit), 10)
-	}
-	w.dst = append(w.dst, '"')
+// bytes returns what bits span.
+func (w *writer) bytes(bits uint64) []byte {
+	start, end := unspan(bits)
+	return w.wire[start:end]
 }
 
-// last leaves out entries that a later one with the same key replaces.
-func (w *writer) last(f *field, entries []entry, depth int) []entry {
-	n := 0
+// sortEntries sorts the entries from base on, and leaves out those that a later
+// one with the same key replaces. They must be valid all the same.
+func (w *writer) sortEntries(f *field, base int) {
+	entries := w.entries[base:]
+	slices.SortFunc(entries, func(a, b entry) int {
+		if n := w.compare(f.key, a, b); n != 0 {
+			return n
+		}
+		return cmp.Compare(a.whole, b.whole) // they come one after the other
+	})
+	kept := 0
 	for i, e := range entries {
-		if i+1 < len(entries) && e.number == entries[i+1].number && bytes.Equal(e.text, entries[i+1].text) {
-			if !e.absent {
-				w.check(f.value, e.value, depth)
-			}
+		if i+1 < len(entries) && w.compare(f.key, e, entries[i+1]) == 0 {
+			w.skipEntry(f, e)
 			continue
 		}
-		entries[n] = e
-		n++
+		entries[kept] = e
+		kept++
 	}
-	return entries[:n]
+	w.entries = w.entries[:base+kept]
 }
 
-// distinct leaves out entries whose keys cannot be told from others as JSON.
-func (w *writer) distinct(entries []entry) []entry {
-	seen := map[string]bool{}
-	for _, e := range entries {
-		if utf8.Valid(e.text) {
-			seen[string(e.text)] = true
+// skipEntry checks an entry that is not shown.
+func (w *writer) skipEntry(f *field, e entry) {
+	start, end := unspan(e.whole)
+	if w.err == nil && f.value.message != nil && !checkEntry(f, w.wire[:end], start, 0) {
+		w.fail(errMalformed)
+	}
+}
+
+// key writes a key. It reports whether it is UTF-8.
+func (w *writer) key(f *field, key uint64) (ok bool) {
+	switch {
+	case f.kind == protoreflect.StringKind:
+		w.dst, ok = jsontok.AppendBytes(w.dst, w.bytes(key))
+		return ok
+	case f.kind == protoreflect.BoolKind:
+		w.dst = append(strconv.AppendBool(append(w.dst, '"'), key != 0), '"')
+	case isSigned(f.kind):
+		w.dst = append(strconv.AppendInt(append(w.dst, '"'), int64(key^signBit), 10), '"') //nolint:gosec // two's complement
+	default:
+		w.dst = append(strconv.AppendUint(append(w.dst, '"'), key, 10), '"')
+	}
+	return true
+}
+
+// names returns the keys that are UTF-8 of the entries from base on.
+func (w *writer) names(base int) map[string]bool {
+	names := map[string]bool{}
+	for _, e := range w.entries[base:] {
+		if key := w.bytes(e.key); utf8.Valid(key) {
+			names[string(key)] = true
 		}
 	}
-	return slices.DeleteFunc(entries, func(e entry) bool {
-		if utf8.Valid(e.text) {
-			return false
-		}
-		name, _ := jsontok.String(jsontok.AppendString(nil, e.text))
-		if seen[name] {
-			w.warn("an entry whose key is not UTF-8 is left out, as %q is there already", clip(name, maxNameText))
-			return true
-		}
-		w.warn("the key %q held bytes that are not UTF-8; they became U+FFFD", clip(name, maxNameText))
-		seen[name] = true
+	return names
+}
+
+// mendedKey warns of a key that was not UTF-8, which is written from start on.
+// It reports whether the key can be told from the others, the names.
+func (w *writer) mendedKey(names map[string]bool, start int) bool {
+	name, _ := jsontok.String(w.dst[start:])
+	if names[name] {
+		w.warn("an entry whose key is not UTF-8 is left out, as %q is there already", clip(name, maxNameText))
 		return false
-	})
+	}
+	w.warn("the key %q held bytes that are not UTF-8; they became U+FFFD", clip(name, maxNameText))
+	names[name] = true
+	return true
+}
+
+func (w *writer) entryValue(f *field, e entry, depth int) {
+	v := f.value
+	if v.message == nil {
+		w.scalar(v, e.value, "")
+		return
+	}
+	lo := len(w.records)
+	switch e.values {
+	case 0:
+	case 1:
+		w.records = append(w.records, record{bits: e.value})
+	default:
+		pos, end := unspan(e.whole)
+		for pos < end {
+			number, typ, next := tag(w.wire[:end], pos)
+			bits, next := value(w.wire[:end], next, number, typ)
+			if pos = next; number == v.number && typ == v.wire {
+				w.records = append(w.records, record{bits: bits})
+			}
+		}
+	}
+	w.message(v.sub(), lo, len(w.records), depth)
+	w.records = w.records[:lo]
 }
