@@ -100,7 +100,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/transcode"},
-		may:       []string{"internal/jsontok", "gen/mcp/..."},
+		may:       []string{"internal/jsontok", "bridge/internal/customoption", "gen/mcp/..."},
 		elsewhere: protobuf,
 		why:       "what a value becomes is a matter of its descriptor",
 	},
@@ -154,8 +154,13 @@ var rooms = []room{
 		why:      "the id of a task is a sealed text",
 	},
 	{
+		packages:  []string{"bridge/internal/customoption"},
+		elsewhere: protobuf,
+		why:       "it reads options and knows none",
+	},
+	{
 		packages:  []string{"bridge/internal/options"},
-		may:       []string{"bridge/internal/transcode", "gen/mcp/..."},
+		may:       []string{"bridge/internal/customoption", "bridge/internal/transcode", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, []string{"go.yaml.in/yaml/..."}),
 		why:       "what authors say has nothing to do with what comes of it",
 	},

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/customoption"
 	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
 )
 
@@ -58,43 +59,11 @@ func (s *Set) Has(method protoreflect.FullName) bool {
 	return s != nil && s.file.GetMethods()[string(method)] != nil
 }
 
-// read reads the option with the number. An option is a known extension in a
-// linked-in file, a dynamic one in a compiled file and an unknown field in a
-// file that came by reflection; encoded, the three are the same.
-func read(d protoreflect.Descriptor, number protowire.Number, into proto.Message) error {
-	opts := d.Options()
-	if opts == nil || !opts.ProtoReflect().IsValid() || !imports(d.ParentFile()) {
-		return nil
-	}
-	encoded, err := proto.MarshalOptions{AllowPartial: true}.Marshal(opts)
-	if err != nil {
-		return nil //nolint:nilerr // options that cannot be encoded are none
-	}
-	var value []byte
-	for num, part := range fields(encoded) {
-		if num == number {
-			value = append(value, part...) // several are merged
-		}
-	}
-	if value == nil {
-		return nil
-	}
-	if err := proto.Unmarshal(value, into); err != nil {
-		proto.Reset(into)
-		return fmt.Errorf("%s: its option %d is no option of mcp.options.v1", d.FullName(), number)
-	}
-	return nil
-}
+// declaredIn is how the path of the file that declares the options ends.
+const declaredIn = "mcp/options/v1/options.proto"
 
-// imports reports whether a file imports the one that declares the options, by
-// whatever path. Others are spared the encoding of all their options.
-func imports(file protoreflect.FileDescriptor) bool {
-	for i := range file.Imports().Len() {
-		if strings.HasSuffix(file.Imports().Get(i).Path(), "options/v1/options.proto") {
-			return true
-		}
-	}
-	return false
+func read(d protoreflect.Descriptor, number protowire.Number, into proto.Message) error {
+	return customoption.Read(d, declaredIn, number, into)
 }
 
 // Check reports all names in the file that there are not, with those that may

@@ -1,9 +1,10 @@
 package options
 
 import (
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/customoption"
 )
 
 // Number of google.api.resource and of its fields.
@@ -32,12 +33,12 @@ func ResourceOf(md protoreflect.MessageDescriptor) (t ResourceType, ok bool) {
 	if err != nil {
 		return t, false
 	}
-	for num, value := range fields(encoded) {
+	for num, value := range customoption.Fields(encoded) {
 		if num != resourceNumber {
 			continue
 		}
 		ok = true
-		for num, value := range fields(value) {
+		for num, value := range customoption.Fields(value) {
 			switch num {
 			case resourceType:
 				t.Type = string(value)
@@ -47,28 +48,4 @@ func ResourceOf(md protoreflect.MessageDescriptor) (t ResourceType, ok bool) {
 		}
 	}
 	return t, ok
-}
-
-// fields iterates over the length-delimited fields of a message, up to the
-// first malformed one.
-func fields(b []byte) func(yield func(protowire.Number, []byte) bool) {
-	return func(yield func(protowire.Number, []byte) bool) {
-		for len(b) > 0 {
-			num, typ, n := protowire.ConsumeTag(b)
-			if n < 0 {
-				return
-			}
-			b = b[n:]
-			size := protowire.ConsumeFieldValue(num, typ, b)
-			if size < 0 {
-				return
-			}
-			if typ == protowire.BytesType {
-				if value, n := protowire.ConsumeBytes(b); n < 0 || !yield(num, value) {
-					return
-				}
-			}
-			b = b[size:]
-		}
-	}
 }

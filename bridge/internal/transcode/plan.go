@@ -31,6 +31,10 @@ type plan struct {
 	oneofs int
 	// extensible is set where there may be extensions.
 	extensible bool
+	// extra is the field that keeps members that are no fields, or nil, and
+	// always is set where some field is always written (mcp.json.v1).
+	extra  *field
+	always bool
 	// extensions are those that were met in wire bytes so far.
 	extensions atomic.Pointer[extensionSet]
 }
@@ -67,6 +71,8 @@ type field struct {
 	enum       *enumPlan
 	// null is set where null is a value of the type.
 	null bool
+	// What options of mcp.json.v1 say, see [field.heed].
+	asNumber, rawJSON, always, extra bool
 	// message is the type of the value, where it is one. See
 	// [compiler.sub].
 	message protoreflect.MessageDescriptor
@@ -86,6 +92,8 @@ type enumPlan struct {
 	first protoreflect.EnumNumber
 	// numbers finds values by their exact name.
 	numbers map[string]protoreflect.EnumNumber
+	// literals are names that stand in place of those in the descriptor.
+	literals map[protoreflect.EnumNumber]string
 }
 
 // maxDense bounds the tables of numbers.
@@ -181,6 +189,10 @@ func (c *Compiler) newPlan(md protoreflect.MessageDescriptor) *plan {
 		if f.desc.Cardinality() == protoreflect.Required {
 			p.required = append(p.required, i)
 		}
+		if f.extra && p.extra == nil {
+			p.extra = f
+		}
+		p.always = p.always || f.always
 	}
 	// JSON names come first: a field may have the proto name of another.
 	for i := range p.fields {
@@ -193,6 +205,9 @@ func (c *Compiler) newPlan(md protoreflect.MessageDescriptor) *plan {
 }
 
 func (p *plan) name(name string, i int) {
+	if p.extra == &p.fields[i] {
+		return // it is no member itself
+	}
 	if _, ok := p.names[name]; !ok {
 		p.names[name] = int32(i) //nolint:gosec // files have no more fields than that
 	}
@@ -242,6 +257,7 @@ func (c *Compiler) fill(f *field, fd protoreflect.FieldDescriptor) {
 		f.enum = c.enums.get(fd.Enum(), newEnumPlan)
 		f.null = f.enum.null
 	}
+	f.heed(fd)
 }
 
 func newEnumPlan(ed protoreflect.EnumDescriptor) *enumPlan {
@@ -256,22 +272,30 @@ func newEnumPlan(ed protoreflect.EnumDescriptor) *enumPlan {
 			top = max(top, n)
 		}
 	}
+	e.literals = literals(ed)
 	e.quoted = make([][]byte, top+1)
 	e.numbers = make(map[string]protoreflect.EnumNumber, values.Len())
 	for i := range values.Len() {
 		v := values.Get(i)
 		e.numbers[string(v.Name())] = v.Number()
+		name, ok := e.literals[v.Number()]
+		if !ok {
+			name = string(v.Name())
+		}
 		// Of aliases, the first one counts.
 		switch n := v.Number(); {
 		case e.name(n) != nil:
 		case 0 <= n && n <= top:
-			e.quoted[n] = jsontok.AppendString(nil, string(v.Name()))
+			e.quoted[n] = jsontok.AppendString(nil, name)
 		default:
 			if e.others == nil {
 				e.others = make(map[protoreflect.EnumNumber][]byte)
 			}
-			e.others[n] = jsontok.AppendString(nil, string(v.Name()))
+			e.others[n] = jsontok.AppendString(nil, name)
 		}
+	}
+	for n, name := range e.literals {
+		e.numbers[name] = n
 	}
 	return e
 }

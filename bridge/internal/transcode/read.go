@@ -205,6 +205,10 @@ type object struct {
 	oneofs bool
 	// extensions are the names of those that were read.
 	extensions map[protowire.Number]string
+	// extra and names are the members that are no fields, and their names,
+	// where the message keeps them.
+	extra []byte
+	names map[string]bool
 	// start is a cursor at the object.
 	start cursor
 	// inAny is set where the object is the contents of an Any.
@@ -223,6 +227,10 @@ func (r *reader) object(c *cursor, p *plan, depth int, inAny bool) {
 	}
 	if len(p.required) > 0 {
 		r.required(&o)
+	}
+	if o.extra != nil {
+		r.out = protowire.AppendTag(r.out, p.extra.number, protowire.BytesType)
+		r.out = protowire.AppendBytes(r.out, append(o.extra, '}'))
 	}
 	r.bits = r.bits[:base]
 }
@@ -278,6 +286,9 @@ func (r *reader) otherMember(c *cursor, o *object, raw []byte, only protoreflect
 	}
 	if only != nil {
 		r.unknown(c, name, fieldNames(only.Fields()), only.Fields().Len())
+		return
+	}
+	if r.readExtra(c, o, raw) {
 		return
 	}
 	md := o.plan.desc

@@ -31,6 +31,10 @@ func (r *reader) scalar(c *cursor, f *field) (zero, ok bool) {
 	case protoreflect.StringKind:
 		return r.text(c)
 	case protoreflect.BytesKind:
+		if f.rawJSON {
+			r.out = protowire.AppendBytes(r.out, jsontok.AppendCompact(nil, c.skip()))
+			return false, true
+		}
 		return r.bytes(c)
 	case protoreflect.EnumKind:
 		return r.enum(c, f.enum)
@@ -165,16 +169,16 @@ func (r *reader) enum(c *cursor, e *enumPlan) (zero, ok bool) {
 			return r.enumNumber(v.Number()), true
 		}
 		if !isNumber(s) {
-			v := Violation{Problem: "no value of " + string(e.desc.FullName()), Seen: describe(c.skip()), Suggestions: nearest(s, valueNames(values), enumPrefix(e.desc))}
+			v := Violation{Problem: "no value of " + string(e.desc.FullName()), Seen: describe(c.skip()), Suggestions: nearest(s, e.names(), enumPrefix(e.desc))}
 			if len(v.Suggestions) == 0 || values.Len() <= maxListedNames {
-				v.Expected = oneOf(valueNames(values), values.Len())
+				v.Expected = oneOf(e.names(), values.Len())
 			}
 			r.report(v)
 			return false, false
 		}
 		number = s
 	}
-	want := func() string { return oneOf(valueNames(values), values.Len()) }
+	want := func() string { return oneOf(e.names(), values.Len()) }
 	if number == "" {
 		r.wrong(c, "wrong type", want())
 		return false, false

@@ -160,13 +160,17 @@ func (w *writer) end(bracket byte) {
 func (w *writer) members(p *plan, base, depth int) {
 	end := len(w.records)
 	i := base
-	if w.compiler.opts.EmitDefaults {
+	if w.compiler.opts.EmitDefaults || p.always {
 		for index := range p.fields {
 			j := i
 			if i < end && int(w.records[i].index) == index {
 				j = w.runEnd(i, end)
 			}
-			if f := &p.fields[index]; j > i || f.list || f.key != nil || f.implicit {
+			f := &p.fields[index]
+			switch {
+			case f == p.extra:
+				w.extra(p, i, j)
+			case j > i || w.shows(f) && (f.list || f.key != nil || f.implicit):
 				w.member(f, i, j, depth)
 			}
 			i = j
@@ -179,8 +183,25 @@ func (w *writer) members(p *plan, base, depth int) {
 			return
 		}
 		j := w.runEnd(i, end)
-		w.member(&p.fields[index], i, j, depth)
+		if f := &p.fields[index]; f == p.extra {
+			w.extra(p, i, j)
+		} else {
+			w.member(f, i, j, depth)
+		}
 		i = j
+	}
+}
+
+// shows reports whether a field is written where it has its default.
+func (w *writer) shows(f *field) bool { return w.compiler.opts.EmitDefaults || f.always }
+
+// extra writes the members that the field p.extra keeps.
+func (w *writer) extra(p *plan, lo, hi int) {
+	if lo < hi {
+		start, end := unspan(w.records[hi-1].bits)
+		if start < end {
+			w.writeExtra(p, w.wire[start:end])
+		}
 	}
 }
 
@@ -215,7 +236,7 @@ func (w *writer) leaveOut(r run) {
 func (w *writer) member(f *field, lo, hi, depth int) {
 	switch {
 	case f.key != nil:
-		if lo < hi || w.compiler.opts.EmitDefaults {
+		if lo < hi || w.shows(f) {
 			w.dst = append(w.dst, f.member...)
 			w.trail = append(w.trail, mark{name: f.name})
 			w.mapping(f, lo, hi, depth+1)
@@ -227,7 +248,7 @@ func (w *writer) member(f *field, lo, hi, depth int) {
 		for lo < hi && f.list && f.numeric && w.records[lo].typ == protowire.BytesType && w.empty(lo) {
 			lo++
 		}
-		if lo < hi || w.compiler.opts.EmitDefaults && !f.desc.IsExtension() {
+		if lo < hi || w.shows(f) && !f.desc.IsExtension() {
 			w.dst = append(w.dst, f.member...)
 			w.trail = append(w.trail, mark{name: f.name})
 			w.list(f, lo, hi, depth+1)
@@ -245,7 +266,7 @@ func (w *writer) member(f *field, lo, hi, depth int) {
 		if lo < hi {
 			bits = w.records[hi-1].bits
 		}
-		if !f.implicit || w.compiler.opts.EmitDefaults || !isZero(f.kind, bits) {
+		if !f.implicit || w.shows(f) || !isZero(f.kind, bits) {
 			w.dst = append(w.dst, f.member...)
 			w.scalar(f, bits, f.name)
 			w.raw(",")
@@ -323,7 +344,11 @@ func (w *writer) scalar(f *field, bits uint64, name string) {
 		}
 	case protoreflect.BytesKind:
 		start, end := unspan(bits)
-		w.base64(w.wire[start:end])
+		if f.rawJSON {
+			w.rawJSON(w.wire[start:end])
+		} else {
+			w.base64(w.wire[start:end])
+		}
 	case protoreflect.BoolKind:
 		w.dst = strconv.AppendBool(w.dst, bits != 0)
 	case protoreflect.EnumKind:
@@ -333,8 +358,16 @@ func (w *writer) scalar(f *field, bits uint64, name string) {
 	case protoreflect.DoubleKind:
 		w.dst = appendFloat(w.dst, math.Float64frombits(bits), 64)
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
+		if f.asNumber {
+			w.dst = strconv.AppendInt(w.dst, signed(f.kind, bits), 10)
+			return
+		}
 		w.dst = append(strconv.AppendInt(append(w.dst, '"'), signed(f.kind, bits), 10), '"')
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		if f.asNumber {
+			w.dst = strconv.AppendUint(w.dst, bits, 10)
+			return
+		}
 		w.dst = append(strconv.AppendUint(append(w.dst, '"'), bits, 10), '"')
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		w.dst = strconv.AppendUint(w.dst, uint64(uint32(bits)), 10) //nolint:gosec // as protobuf has it
