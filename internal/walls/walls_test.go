@@ -193,6 +193,12 @@ var rooms = []room{
 		why:       "generated code stands alone",
 	},
 	{
+		packages:  []string{"internal/bench"},
+		may:       []string{"bridge", "bridge/grpcgo", "protocol", "protocol/streamable", "gen/bench/..."},
+		elsewhere: slices.Concat(protobuf, grpc, connect, []string{"golang.org/x/sys/..."}),
+		why:       "what measures the bridge uses it as its users do, and brings its own backend and floor",
+	},
+	{
 		packages:  []string{"internal/..."},
 		may:       anything,
 		elsewhere: anything,
@@ -224,12 +230,12 @@ var links = []link{
 	{
 		packages: []string{"bridge/...", "protocol/..."},
 		except:   testHelpers,
-		never:    []string{"testing", "internal/demo/...", "internal/mcpschema", "gen/library/...", "github.com/spf13/...", "github.com/modelcontextprotocol/..."},
+		never:    []string{"testing", "internal/demo/...", "internal/mcpschema", "internal/bench", "gen/library/...", "gen/bench/...", "github.com/spf13/...", "github.com/modelcontextprotocol/..."},
 		why:      "tests, the demo and the command line are not for users of the library",
 	},
 	{
 		packages: []string{"cmd/..."},
-		never:    slices.Concat(testHelpers, []string{"testing", "github.com/modelcontextprotocol/..."}),
+		never:    slices.Concat(testHelpers, []string{"testing", "internal/bench", "gen/bench/...", "github.com/modelcontextprotocol/..."}),
 		why:      "a binary holds no test code",
 	},
 	{
