@@ -14,11 +14,14 @@ VALIDATE_PROTO := .build/protovalidate/buf/validate/validate.proto
 FUZZTIME ?= 5s
 # The packages whose tests have the flag -update, of their own or of prototest.
 GOLDEN = $(sort $(dir $(shell grep -rl 'flag.Bool.*"update"\|/internal/prototest"$$' --include='*_test.go' bridge cmd internal protocol)))
+# How often each benchmark runs, and the packages that have any.
+BENCHCOUNT ?= 6
+BENCHMARKS = $(sort $(dir $(shell grep -rl '^func Benchmark' --include='*_test.go' bridge internal protocol)))
 CONFORMANCE := ./internal/conformance/... ./internal/peers/...
 
 .PHONY: help
 help: ## Say what each target does
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: all
 all: build lint unit ## Build, lint and test
@@ -65,6 +68,14 @@ check-generate: $(NODE_MODULES) $(VALIDATE_PROTO) ## Fail if generated files are
 fuzz: ## Run every fuzz target for FUZZTIME (5s)
 	@echo "== fuzz, $(FUZZTIME) each"
 	tools/fuzz.sh $(FUZZTIME)
+
+.PHONY: bench
+bench: ## Run every benchmark BENCHCOUNT (6) times, for benchstat
+	go test -run '^$$' -bench . -benchmem -count $(BENCHCOUNT) $(addprefix ./,$(BENCHMARKS))
+
+.PHONY: bench-e2e
+bench-e2e: ## Measure the bridge against a hand-written one: docs/performance.md
+	go run ./internal/bench -markdown
 
 .PHONY: golden
 golden: ## Rewrite the golden files
