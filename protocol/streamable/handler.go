@@ -7,9 +7,9 @@
 package streamable
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"mime"
 	"net/http"
@@ -187,11 +187,11 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotAcceptable, nil, protocol.Errorf(protocol.CodeInvalidRequest, "Accept must list application/json and text/event-stream"), rev)
 		return
 	}
-	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+	if !isJSON(r.Header.Get("Content-Type")) {
 		writeError(w, http.StatusUnsupportedMediaType, nil, protocol.Errorf(protocol.CodeInvalidRequest, "Content-Type must be application/json"), rev)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.cfg.MaxMessageBytes))
+	body, err := readBody(w, r, h.cfg.MaxMessageBytes)
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			writeError(w, http.StatusRequestEntityTooLarge, nil, protocol.Errorf(protocol.CodeInvalidRequest, "the message is longer than %d bytes", h.cfg.MaxMessageBytes), rev)
@@ -222,6 +222,32 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	h.legacyPost(w, r, m, caller, accept)
 }
 
+// maxTrusted bounds the memory that a Content-Length gets in advance. What is
+// longer gets more as it arrives.
+const maxTrusted = 256 << 10
+
+// readBody reads the body of a request up to limit, beyond which it returns an
+// [*http.MaxBytesError]. A body that says how long it is, and is no longer than
+// maxTrusted, is read into memory of its size.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	var body bytes.Buffer
+	if n := min(r.ContentLength, limit, maxTrusted); n > 0 {
+		body.Grow(int(n) + bytes.MinRead) // ReadFrom wants room to see the end
+	}
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	return body.Bytes(), err
+}
+
+// isJSON reports whether a Content-Type is that of JSON, whatever its
+// parameters.
+func isJSON(contentType string) bool {
+	if contentType == "application/json" { // almost always, and then nothing is to be parsed
+		return true
+	}
+	t, _, err := mime.ParseMediaType(contentType)
+	return err == nil && t == "application/json"
+}
+
 // isModern reports whether a revision that a request's _meta names makes it
 // modern. An unknown one does too: only there is an answer to it defined.
 func isModern(rev protocol.Revision) bool {
@@ -244,6 +270,9 @@ type accept struct{ json, stream bool }
 func parseAccept(header http.Header) accept {
 	values := header.Values("Accept")
 	if len(values) == 0 {
+		return accept{json: true, stream: true}
+	}
+	if len(values) == 1 && values[0] == "application/json, text/event-stream" { // almost always
 		return accept{json: true, stream: true}
 	}
 	var a accept
