@@ -22,11 +22,11 @@ type stream struct {
 	mu       sync.Mutex
 	events   []event
 	size     int
-	next     int  // number of the next event
-	sent     int  // all events below it have been given to some connection
-	finished bool // no more events will come
-	reader   int  // which connection reads; a new one takes over from the last
-	wake     chan struct{}
+	next     int           // number of the next event
+	sent     int           // all events below it have been given to some connection
+	finished bool          // no more events will come
+	reader   int           // which connection reads; a new one takes over from the last
+	wake     chan struct{} // nil where nobody waits
 }
 
 type event struct {
@@ -35,7 +35,7 @@ type event struct {
 }
 
 func newStream(name string) *stream {
-	return &stream{name: name, next: 1, sent: 1, wake: make(chan struct{})}
+	return &stream{name: name, next: 1, sent: 1}
 }
 
 // append adds an event.
@@ -85,9 +85,22 @@ func (s *stream) finish(last []byte) {
 	s.wakeUp()
 }
 
+// wakeUp tells those who wait that something has happened. It is called under
+// the lock.
 func (s *stream) wakeUp() {
-	close(s.wake)
-	s.wake = make(chan struct{})
+	if s.wake != nil {
+		close(s.wake)
+		s.wake = nil
+	}
+}
+
+// wait returns what is closed when something happens. It is called under the
+// lock.
+func (s *stream) wait() <-chan struct{} {
+	if s.wake == nil {
+		s.wake = make(chan struct{})
+	}
+	return s.wake
 }
 
 // attach makes the caller the stream's reader and returns its number. A
@@ -115,13 +128,13 @@ func (s *stream) unsent() int {
 	return s.sent - 1
 }
 
-// after returns the events after number n, and what to wait for where there
+// after returns the events after number n, or what to wait for where there
 // are none: over is true once there will be none for this reader.
 func (s *stream) after(n, reader int) (events []event, over bool, wake <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if reader != s.reader {
-		return nil, true, s.wake
+		return nil, true, nil
 	}
 	for i, e := range s.events {
 		if e.n > n {
@@ -129,7 +142,10 @@ func (s *stream) after(n, reader int) (events []event, over bool, wake <-chan st
 			break
 		}
 	}
-	return events, s.finished && len(events) == 0, s.wake
+	if len(events) > 0 || s.finished {
+		return events, len(events) == 0, nil
+	}
+	return nil, false, s.wait()
 }
 
 // take records that everything up to event n is about to be written. That
@@ -189,11 +205,15 @@ func (s *stream) only() ([]byte, bool) {
 	return s.events[0].data, true
 }
 
-// idle reports whether nothing has happened on the stream yet.
+// idle reports whether nothing has happened on the stream yet, and what to wait
+// for then.
 func (s *stream) idle() (bool, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.next == 1 && !s.finished, s.wake
+	if s.next > 1 || s.finished {
+		return false, nil
+	}
+	return true, s.wait()
 }
 
 // eventID is the id of event n: the stream's name and the number, so that
