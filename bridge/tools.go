@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
@@ -129,7 +130,9 @@ func (b *Bridge) logCall(ctx context.Context, r *protocol.Request, n protocol.No
 	if status != nil {
 		result, level = status.Code().String(), protocol.LogWarning
 	}
-	b.cfg.log.DebugContext(ctx, "called", "method", t.Method, "status", result, "took", took)
+	if b.cfg.log.Enabled(ctx, slog.LevelDebug) {
+		b.cfg.log.DebugContext(ctx, "called", "method", t.Method, "status", result, "took", took)
+	}
 	if !r.Meta.LogLevel.Wants(level) {
 		return
 	}
