@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -11,6 +12,8 @@ import (
 // AppendResult appends the response to the request id, as a client of
 // revision rev reads it.
 func AppendResult(dst []byte, id json.RawMessage, r *protocol.Result, rev protocol.Revision) []byte {
+	const envelope = 256 // more than what goes around the parts
+	dst = slices.Grow(dst, len(id)+len(r.Meta)+len(r.Server)+len(r.Body)+envelope)
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = append(dst, id...)
 	dst = append(dst, `,"result":`...)
