@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 )
 
@@ -29,13 +28,26 @@ func (o *options) measureCalls(ctx context.Context, b *bed, progress io.Writer) 
 	if err != nil {
 		return nil, err
 	}
+	var results []result
+	for _, clients := range o.clients {
+		of, err := o.measureClients(ctx, floor, server, clients, progress)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, of...)
+	}
+	return results, errors.Join(floor.stop(), server.stop())
+}
+
+// measureClients is measureCalls for one number of clients. It opens them anew,
+// as servers close what has been idle for long.
+func (o *options) measureClients(ctx context.Context, floor, server *process, clients int, progress io.Writer) ([]result, error) {
 	var sides []*side
 	defer func() {
 		for _, s := range sides {
-			_ = s.close() // the processes end next
+			_ = s.close() // they have served
 		}
 	}()
-	clients := slices.Max(o.clients)
 	s, err := newSide(ctx, "floor", floor, legacy, clients)
 	if err != nil {
 		return nil, err
@@ -47,20 +59,23 @@ func (o *options) measureCalls(ctx context.Context, b *bed, progress io.Writer) 
 			return nil, err
 		}
 		sides = append(sides, s)
-	}
-	var results []result
-	for _, clients := range o.clients {
-		for i := range o.works {
-			w := &o.works[i]
-			fmt.Fprintf(progress, "%s, %d at once\n", w.name, clients)
-			samples, err := rounds(ctx, sides, w, clients, o.rounds)
-			if err != nil {
-				return nil, err
+		for _, c := range s.clients { // a connection without a request is soon closed
+			if _, _, err := c.listTools(); err != nil {
+				return nil, sideError(s, err)
 			}
-			results = append(results, result{w, clients, samples[0], samples[1:]})
 		}
 	}
-	return results, errors.Join(floor.stop(), server.stop())
+	results := make([]result, 0, len(o.works))
+	for i := range o.works {
+		w := &o.works[i]
+		fmt.Fprintf(progress, "%s, %d at once\n", w.name, clients)
+		samples, err := rounds(ctx, sides, w, clients, o.rounds)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, result{w, clients, samples[0], samples[1:]})
+	}
+	return results, nil
 }
 
 // ratios is a table of a ratio to the floor: a row for every number of clients

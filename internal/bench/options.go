@@ -43,7 +43,7 @@ func parseOptions(args []string, usage io.Writer) (*options, error) {
 	o := &options{}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(usage)
-	f.IntVar(&o.rounds, "rounds", 9, "measure in so many `rounds`, in each of which every server has its turn")
+	f.IntVar(&o.rounds, "rounds", 7, "measure in so many `rounds`, in each of which every server has its turn")
 	f.IntVar(&o.calls, "calls", 0, "calls of each server in a round; 0 for a number that suits the work")
 	clients := f.String("clients", "1,16,64", "`numbers` of clients that call at once")
 	names := f.String("work", "Echo,Medium,Large,Fetch", "`kinds` of calls")

@@ -34,14 +34,14 @@ func works() ([]work, error) {
 		out   proto.Message
 	}{
 		{
-			"Echo", .75, 4000,
+			"Echo", .75, 1500,
 			&benchv1.EchoRequest{Name: echoName, Text: echoText, Count: 42, Loud: true},
 			&benchv1.EchoResponse{Name: echoName, Text: echoText, Count: 42, Loud: true},
 		},
-		{"Medium", .50, 2000, &benchv1.MediumRequest{Order: order(1)}, &benchv1.MediumResponse{Order: order(1)}},
-		{"Large", .40, 96, &benchv1.LargeRequest{Orders: orders()}, &benchv1.LargeResponse{Orders: orders()}},
+		{"Medium", .50, 800, &benchv1.MediumRequest{Order: order(1)}, &benchv1.MediumResponse{Order: order(1)}},
+		{"Large", .40, 40, &benchv1.LargeRequest{Orders: orders()}, &benchv1.LargeResponse{Orders: orders()}},
 		{
-			"Fetch", .30, 160,
+			"Fetch", .30, 60,
 			&benchv1.FetchRequest{Name: echoName, Text: echoText, Count: 42, Loud: true},
 			&benchv1.FetchResponse{Orders: orders()},
 		},
