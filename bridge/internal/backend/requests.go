@@ -45,7 +45,8 @@ func (p *Plan) requests(c *compiled, arguments json.RawMessage) ([][]byte, Limit
 // encode returns the wire form of one request message that keeps the rules of
 // its type.
 func (c *compiled) encode(arguments json.RawMessage) ([]byte, error) {
-	request, err := c.in.AppendWire(nil, arguments)
+	// Nearly always the wire form is the shorter one.
+	request, err := c.in.AppendWire(make([]byte, 0, len(arguments)), arguments)
 	if err != nil {
 		return nil, err
 	}
