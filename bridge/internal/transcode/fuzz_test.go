@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,8 +23,9 @@ func appendField(dst []byte, n protoreflect.FieldNumber, value string) []byte {
 	return protowire.AppendString(protowire.AppendTag(dst, n, protowire.BytesType), value)
 }
 
-// stricter are the problems that ProtoJSON does not have.
-var stricter = []string{"lose digits in this form", "no value of the closed enum"}
+// stricter are the problems that ProtoJSON does not have. (Of required fields,
+// protobuf-go does not see those that are by a feature of an edition.)
+var stricter = []string{"lose digits in this form", "no value of the closed enum", "the required field is"}
 
 // FuzzAppendWire holds the reader against protojson: what that accepts, the
 // reader accepts, with the same meaning. protojson takes some text that is not
@@ -87,7 +89,7 @@ func FuzzAppendWire(f *testing.F) {
 				t.Fatal(err)
 			}
 			for _, v := range e.Violations {
-				if !strings.Contains(v.Problem, stricter[0]) && !strings.Contains(v.Problem, stricter[1]) {
+				if !slices.ContainsFunc(stricter, func(s string) bool { return strings.Contains(v.Problem, s) }) {
 					t.Fatalf("protojson accepts: %v", err)
 				}
 			}
