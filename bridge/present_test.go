@@ -74,14 +74,15 @@ type notes struct {
 	*dynbackend.Backend
 
 	version atomic.Int32
-	changes chan string // what a watch sends next
-	gone    chan error  // hears when a watch has ended
+	reads   chan struct{} // hears of the first reading of all
+	changes chan string   // what a watch sends next
+	gone    chan error    // hears when a watch has ended
 	deleted atomic.Int32
 }
 
 func startNotes(t *testing.T) *notes {
 	t.Helper()
-	n := &notes{changes: make(chan string), gone: make(chan error, 1)}
+	n := &notes{reads: make(chan struct{}, 1), changes: make(chan string), gone: make(chan error, 1)}
 	get := func(m *dynamicpb.Message, name protoreflect.Name) protoreflect.Value {
 		return m.Get(m.Descriptor().Fields().ByName(name))
 	}
@@ -106,6 +107,10 @@ func startNotes(t *testing.T) *notes {
 		"GetNote": note, "GetPicture": note, "Summarise": note,
 		"GetAll": func(_ context.Context, _, response *dynamicpb.Message) error {
 			set(response, "text", text("version %d", n.version.Load()))
+			select {
+			case n.reads <- struct{}{}:
+			default:
+			}
 			return nil
 		},
 		"GetBook": func(_ context.Context, request, response *dynamicpb.Message) error {
@@ -235,11 +240,10 @@ func TestResourceSubscriptions(t *testing.T) {
 		}
 	}
 	leaveTwo()
-	for changed := false; !changed; {
-		n.version.Add(1)
-		for _, got := range one.wait(t, 3)[2:] {
-			changed = changed || string(got.Params) == `{"uri":"notes:all"}`
-		}
+	<-n.reads
+	n.version.Add(1) // after the first reading, so that the next one differs
+	if got := one.wait(t, 3)[2]; got.Method != protocol.NotificationResourceUpdated || string(got.Params) != `{"uri":"notes:all"}` {
+		t.Errorf("heard %s %s", got.Method, got.Params)
 	}
 	leaveOne()
 	if err := <-n.gone; err == nil {
