@@ -29,6 +29,80 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// MessageOptions say how a message stands in JSON.
+type MessageOptions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The JSON of the message is that of a field, not an object with a member for
+	// each field. Several fields are forms of one value, as with
+	// FieldOptions.name.
+	Value bool `protobuf:"varint,1,opt,name=value,proto3" json:"value,omitempty"`
+	// The message is a union: the member of this name says by its string which of
+	// the fields with a literal is set, and the other members of the object are
+	// those of the message in that field. That message may have a field for the
+	// member too, which then keeps what stood there.
+	//
+	// An object whose tag no literal fits goes into the field of the oneof that is
+	// raw and has no literal, whole.
+	Tag string `protobuf:"bytes,2,opt,name=tag,proto3" json:"tag,omitempty"`
+	// With a tag: what the tag chooses stands in the member of this name, beside
+	// the tag, and other members are those of other fields. Where no literal fits
+	// the tag, both are members like others.
+	Content       string `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessageOptions) Reset() {
+	*x = MessageOptions{}
+	mi := &file_mcp_json_v1_json_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessageOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessageOptions) ProtoMessage() {}
+
+func (x *MessageOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_mcp_json_v1_json_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessageOptions.ProtoReflect.Descriptor instead.
+func (*MessageOptions) Descriptor() ([]byte, []int) {
+	return file_mcp_json_v1_json_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *MessageOptions) GetValue() bool {
+	if x != nil {
+		return x.Value
+	}
+	return false
+}
+
+func (x *MessageOptions) GetTag() string {
+	if x != nil {
+		return x.Tag
+	}
+	return ""
+}
+
+func (x *MessageOptions) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
 // FieldOptions say how a field stands in JSON.
 type FieldOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -40,17 +114,32 @@ type FieldOptions struct {
 	Raw bool `protobuf:"varint,2,opt,name=raw,proto3" json:"raw,omitempty"`
 	// The field is written also where it has its default value or is empty.
 	Always bool `protobuf:"varint,3,opt,name=always,proto3" json:"always,omitempty"`
-	// The bytes are a JSON object with those members of the message's object
-	// that are no fields: they are read into it, and written beside the fields.
-	// A message has one such field at most; without, unknown members are errors.
-	Extra         bool `protobuf:"varint,4,opt,name=extra,proto3" json:"extra,omitempty"`
+	// The field has those members of the message's object that are no fields:
+	// they are read into it, and written beside the fields. It is a map from
+	// strings, or bytes with a JSON object. A message may have one of each: the
+	// bytes then take what does not fit into the map. Without any, unknown members
+	// are errors.
+	//
+	// Where JSON is to be kept exactly, bytes take also the members of fields that
+	// cannot hold them, such as a null, or a string in the place of a number.
+	Extra bool `protobuf:"varint,4,opt,name=extra,proto3" json:"extra,omitempty"`
+	// The name of the member, in place of the field's JSON name. Fields of one
+	// oneof may have the same: they are forms of one value. What is read goes into
+	// the first of them, in the order of their declaration, that holds it exactly,
+	// or into the raw one where raw is asked for.
+	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
+	// What the tag of the message is where this field of its oneof is set.
+	Literal string `protobuf:"bytes,6,opt,name=literal,proto3" json:"literal,omitempty"`
+	// The field is set where there is no tag, too. The tag is written unless the
+	// message in the field has a field for it that is not set.
+	Untagged      bool `protobuf:"varint,7,opt,name=untagged,proto3" json:"untagged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FieldOptions) Reset() {
 	*x = FieldOptions{}
-	mi := &file_mcp_json_v1_json_proto_msgTypes[0]
+	mi := &file_mcp_json_v1_json_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -62,7 +151,7 @@ func (x *FieldOptions) String() string {
 func (*FieldOptions) ProtoMessage() {}
 
 func (x *FieldOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_mcp_json_v1_json_proto_msgTypes[0]
+	mi := &file_mcp_json_v1_json_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -75,7 +164,7 @@ func (x *FieldOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldOptions.ProtoReflect.Descriptor instead.
 func (*FieldOptions) Descriptor() ([]byte, []int) {
-	return file_mcp_json_v1_json_proto_rawDescGZIP(), []int{0}
+	return file_mcp_json_v1_json_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *FieldOptions) GetNumber() bool {
@@ -106,6 +195,27 @@ func (x *FieldOptions) GetExtra() bool {
 	return false
 }
 
+func (x *FieldOptions) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *FieldOptions) GetLiteral() string {
+	if x != nil {
+		return x.Literal
+	}
+	return ""
+}
+
+func (x *FieldOptions) GetUntagged() bool {
+	if x != nil {
+		return x.Untagged
+	}
+	return false
+}
+
 // EnumValueOptions say how a value stands in JSON.
 type EnumValueOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -118,7 +228,7 @@ type EnumValueOptions struct {
 
 func (x *EnumValueOptions) Reset() {
 	*x = EnumValueOptions{}
-	mi := &file_mcp_json_v1_json_proto_msgTypes[1]
+	mi := &file_mcp_json_v1_json_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -130,7 +240,7 @@ func (x *EnumValueOptions) String() string {
 func (*EnumValueOptions) ProtoMessage() {}
 
 func (x *EnumValueOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_mcp_json_v1_json_proto_msgTypes[1]
+	mi := &file_mcp_json_v1_json_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -143,7 +253,7 @@ func (x *EnumValueOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnumValueOptions.ProtoReflect.Descriptor instead.
 func (*EnumValueOptions) Descriptor() ([]byte, []int) {
-	return file_mcp_json_v1_json_proto_rawDescGZIP(), []int{1}
+	return file_mcp_json_v1_json_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *EnumValueOptions) GetLiteral() string {
@@ -154,6 +264,14 @@ func (x *EnumValueOptions) GetLiteral() string {
 }
 
 var file_mcp_json_v1_json_proto_extTypes = []protoimpl.ExtensionInfo{
+	{
+		ExtendedType:  (*descriptorpb.MessageOptions)(nil),
+		ExtensionType: (*MessageOptions)(nil),
+		Field:         51975,
+		Name:          "mcp.json.v1.message",
+		Tag:           "bytes,51975,opt,name=message",
+		Filename:      "mcp/json/v1/json.proto",
+	},
 	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
 		ExtensionType: (*FieldOptions)(nil),
@@ -172,12 +290,20 @@ var file_mcp_json_v1_json_proto_extTypes = []protoimpl.ExtensionInfo{
 	},
 }
 
+// Extension fields to descriptorpb.MessageOptions.
+var (
+	// Options of a message.
+	//
+	// optional mcp.json.v1.MessageOptions message = 51975;
+	E_Message = &file_mcp_json_v1_json_proto_extTypes[0]
+)
+
 // Extension fields to descriptorpb.FieldOptions.
 var (
 	// Options of a field.
 	//
 	// optional mcp.json.v1.FieldOptions field = 51975;
-	E_Field = &file_mcp_json_v1_json_proto_extTypes[0]
+	E_Field = &file_mcp_json_v1_json_proto_extTypes[1]
 )
 
 // Extension fields to descriptorpb.EnumValueOptions.
@@ -185,21 +311,29 @@ var (
 	// Options of a value of an enum.
 	//
 	// optional mcp.json.v1.EnumValueOptions value = 51975;
-	E_Value = &file_mcp_json_v1_json_proto_extTypes[1]
+	E_Value = &file_mcp_json_v1_json_proto_extTypes[2]
 )
 
 var File_mcp_json_v1_json_proto protoreflect.FileDescriptor
 
 const file_mcp_json_v1_json_proto_rawDesc = "" +
 	"\n" +
-	"\x16mcp/json/v1/json.proto\x12\vmcp.json.v1\x1a google/protobuf/descriptor.proto\"f\n" +
+	"\x16mcp/json/v1/json.proto\x12\vmcp.json.v1\x1a google/protobuf/descriptor.proto\"R\n" +
+	"\x0eMessageOptions\x12\x14\n" +
+	"\x05value\x18\x01 \x01(\bR\x05value\x12\x10\n" +
+	"\x03tag\x18\x02 \x01(\tR\x03tag\x12\x18\n" +
+	"\acontent\x18\x03 \x01(\tR\acontent\"\xb0\x01\n" +
 	"\fFieldOptions\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\bR\x06number\x12\x10\n" +
 	"\x03raw\x18\x02 \x01(\bR\x03raw\x12\x16\n" +
 	"\x06always\x18\x03 \x01(\bR\x06always\x12\x14\n" +
-	"\x05extra\x18\x04 \x01(\bR\x05extra\",\n" +
+	"\x05extra\x18\x04 \x01(\bR\x05extra\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x12\x18\n" +
+	"\aliteral\x18\x06 \x01(\tR\aliteral\x12\x1a\n" +
+	"\buntagged\x18\a \x01(\bR\buntagged\",\n" +
 	"\x10EnumValueOptions\x12\x18\n" +
-	"\aliteral\x18\x01 \x01(\tR\aliteral:P\n" +
+	"\aliteral\x18\x01 \x01(\tR\aliteral:X\n" +
+	"\amessage\x12\x1f.google.protobuf.MessageOptions\x18\x87\x96\x03 \x01(\v2\x1b.mcp.json.v1.MessageOptionsR\amessage:P\n" +
 	"\x05field\x12\x1d.google.protobuf.FieldOptions\x18\x87\x96\x03 \x01(\v2\x19.mcp.json.v1.FieldOptionsR\x05field:X\n" +
 	"\x05value\x12!.google.protobuf.EnumValueOptions\x18\x87\x96\x03 \x01(\v2\x1d.mcp.json.v1.EnumValueOptionsR\x05valueB\xa3\x01\n" +
 	"\x0fcom.mcp.json.v1B\tJsonProtoP\x01Z7github.com/mcp-bridge/mcp-bridge/gen/mcp/json/v1;jsonv1\xa2\x02\x03MJX\xaa\x02\vMcp.Json.V1\xca\x02\vMcp\\Json\\V1\xe2\x02\x17Mcp\\Json\\V1\\GPBMetadata\xea\x02\rMcp::Json::V1b\x06proto3"
@@ -216,22 +350,26 @@ func file_mcp_json_v1_json_proto_rawDescGZIP() []byte {
 	return file_mcp_json_v1_json_proto_rawDescData
 }
 
-var file_mcp_json_v1_json_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_mcp_json_v1_json_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_mcp_json_v1_json_proto_goTypes = []any{
-	(*FieldOptions)(nil),                  // 0: mcp.json.v1.FieldOptions
-	(*EnumValueOptions)(nil),              // 1: mcp.json.v1.EnumValueOptions
-	(*descriptorpb.FieldOptions)(nil),     // 2: google.protobuf.FieldOptions
-	(*descriptorpb.EnumValueOptions)(nil), // 3: google.protobuf.EnumValueOptions
+	(*MessageOptions)(nil),                // 0: mcp.json.v1.MessageOptions
+	(*FieldOptions)(nil),                  // 1: mcp.json.v1.FieldOptions
+	(*EnumValueOptions)(nil),              // 2: mcp.json.v1.EnumValueOptions
+	(*descriptorpb.MessageOptions)(nil),   // 3: google.protobuf.MessageOptions
+	(*descriptorpb.FieldOptions)(nil),     // 4: google.protobuf.FieldOptions
+	(*descriptorpb.EnumValueOptions)(nil), // 5: google.protobuf.EnumValueOptions
 }
 var file_mcp_json_v1_json_proto_depIdxs = []int32{
-	2, // 0: mcp.json.v1.field:extendee -> google.protobuf.FieldOptions
-	3, // 1: mcp.json.v1.value:extendee -> google.protobuf.EnumValueOptions
-	0, // 2: mcp.json.v1.field:type_name -> mcp.json.v1.FieldOptions
-	1, // 3: mcp.json.v1.value:type_name -> mcp.json.v1.EnumValueOptions
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	2, // [2:4] is the sub-list for extension type_name
-	0, // [0:2] is the sub-list for extension extendee
+	3, // 0: mcp.json.v1.message:extendee -> google.protobuf.MessageOptions
+	4, // 1: mcp.json.v1.field:extendee -> google.protobuf.FieldOptions
+	5, // 2: mcp.json.v1.value:extendee -> google.protobuf.EnumValueOptions
+	0, // 3: mcp.json.v1.message:type_name -> mcp.json.v1.MessageOptions
+	1, // 4: mcp.json.v1.field:type_name -> mcp.json.v1.FieldOptions
+	2, // 5: mcp.json.v1.value:type_name -> mcp.json.v1.EnumValueOptions
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	3, // [3:6] is the sub-list for extension type_name
+	0, // [0:3] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
 }
 
@@ -246,8 +384,8 @@ func file_mcp_json_v1_json_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcp_json_v1_json_proto_rawDesc), len(file_mcp_json_v1_json_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
-			NumExtensions: 2,
+			NumMessages:   3,
+			NumExtensions: 3,
 			NumServices:   0,
 		},
 		GoTypes:           file_mcp_json_v1_json_proto_goTypes,
