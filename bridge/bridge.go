@@ -102,7 +102,7 @@ func (b *Bridge) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	)
 	switch r.Method {
 	case protocol.MethodDiscover:
-		res = b.discover(r)
+		res = b.discover()
 	case protocol.MethodListTools:
 		res, err = b.listTools(r)
 	case protocol.MethodCallTool:
@@ -149,7 +149,7 @@ func (b *Bridge) present(ctx context.Context, r *protocol.Request) (*protocol.Re
 	return nil, protocol.MethodNotFound(r.Method)
 }
 
-func (b *Bridge) discover(r *protocol.Request) *protocol.Result {
+func (b *Bridge) discover() *protocol.Result {
 	body := []byte(`{"supportedVersions":[`)
 	for i, rev := range protocol.Revisions() {
 		if i > 0 {
@@ -161,8 +161,7 @@ func (b *Bridge) discover(r *protocol.Request) *protocol.Result {
 	c := b.catalog.Load()
 	if len(c.resources) > 0 {
 		body = append(body, `,"resources":{"listChanged":true`...)
-		// Only modern clients can subscribe: see watchResources.
-		if r.Meta.Revision.Modern() && slices.ContainsFunc(c.resources, (*resource).watched) {
+		if slices.ContainsFunc(c.resources, (*resource).watched) {
 			body = append(body, `,"subscribe":true`...)
 		}
 		body = append(body, '}')

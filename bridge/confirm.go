@@ -81,8 +81,7 @@ func (b *Bridge) confirm(r *protocol.Request, t *tool, arguments json.RawMessage
 	if t.confirm == nil || b.cfg.noConfirm {
 		return nil, nil //nolint:nilnil // nothing is in the way
 	}
-	elicitation, ok := jsontok.Lookup(r.Meta.Capabilities, "elicitation")
-	if !r.Meta.Revision.Modern() || !ok || jsontok.KindOf(elicitation) != jsontok.KindObject {
+	if !protocol.HasCapability(r.Meta.Capabilities, "elicitation", "form") {
 		return status.Refused("This call needs the user's confirmation, and this client cannot ask for it. Nothing was called. " +
 			"Tell the user what you were about to do: " + t.confirm.question(arguments)), nil
 	}

@@ -1,6 +1,10 @@
 package protocol
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+)
 
 // Keys that the specification reserves in _meta (basic/index, Reserved keys).
 const (
@@ -71,3 +75,24 @@ func ParseLogLevel(s string) (LogLevel, bool) {
 
 // Wants reports whether a client that asked for l wants a message at level m.
 func (l LogLevel) Wants(m LogLevel) bool { return l != LogNone && m >= l }
+
+// HasCapability reports whether a ClientCapabilities object, which may be nil,
+// has the capability name, and in it member unless that is empty. An elicitation
+// capability that names no mode has "form" (client/elicitation, Capabilities).
+func HasCapability(capabilities json.RawMessage, name, member string) bool {
+	v, ok := jsontok.Lookup(capabilities, name)
+	if !ok || jsontok.KindOf(v) != jsontok.KindObject {
+		return false
+	}
+	if member == "" {
+		return true
+	}
+	if _, ok := jsontok.Lookup(v, member); ok {
+		return true
+	}
+	if name != "elicitation" || member != "form" {
+		return false
+	}
+	_, url := jsontok.Lookup(v, "url")
+	return !url
+}

@@ -202,3 +202,22 @@ func TestWithMeta(t *testing.T) {
 		}
 	}
 }
+
+func TestHasCapability(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		caps, name, member string
+		want               bool
+	}{
+		{`{"elicitation":{}}`, "elicitation", "form", true},
+		{`{"elicitation":{}}`, "elicitation", "url", false},
+		{`{"elicitation":{"url":{}}}`, "elicitation", "form", false},
+		{`{"elicitation":{"url":{},"form":{}}}`, "elicitation", "form", true},
+		{`{"elicitation":null}`, "elicitation", "", false},
+		{``, "roots", "", false},
+	} {
+		if got := protocol.HasCapability(json.RawMessage(tt.caps), tt.name, tt.member); got != tt.want {
+			t.Errorf("%s has %s %s: %t, want %t", tt.caps, tt.name, tt.member, got, tt.want)
+		}
+	}
+}

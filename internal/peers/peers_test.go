@@ -174,6 +174,85 @@ func checkSession(ctx context.Context, t *testing.T, session *mcp.ClientSession)
 	}
 }
 
+// A method with the option "confirm" is called only after the user has said
+// yes, who is asked through clients of every revision that has elicitation. They
+// all can subscribe, too.
+func TestConfirmation(t *testing.T) {
+	t.Parallel()
+	options := filepath.Join(nodetools.Root(t), "examples", "annotated", "options.yaml")
+	backend := startBackend(t)
+	served := startServe(t, "--options", options, backend)
+	book := 0
+	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
+		for _, transport := range []string{"http", "stdio"} {
+			book++
+			name := fmt.Sprintf("shelves/1/books/%d", book)
+			t.Run(revision+"/"+transport, func(t *testing.T) {
+				t.Parallel()
+				tr := map[string]mcp.Transport{
+					"http":  &mcp.StreamableClientTransport{Endpoint: served.URL},
+					"stdio": &mcp.CommandTransport{Command: exec.Command(binary, "stdio", "--options", options, backend)},
+				}[transport]
+				action := "decline"
+				client := mcp.NewClient(&mcp.Implementation{Name: "peer", Version: "1"}, &mcp.ClientOptions{
+					ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						if want := "Take " + name + " off its shelf for good?"; r.Params.Message != want {
+							t.Errorf("asked %q, want %q", r.Params.Message, want)
+						}
+						return &mcp.ElicitResult{Action: action}, nil
+					},
+				})
+				session, err := client.Connect(t.Context(), tr, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() {
+					if err := session.Close(); err != nil {
+						t.Error(err)
+					}
+				}()
+				if c := session.InitializeResult().Capabilities.Resources; c == nil || !c.Subscribe {
+					t.Errorf("resources %+v", c)
+				}
+				if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "library://" + name}); err != nil {
+					t.Error(err)
+				}
+				remove := &mcp.CallToolParams{Name: "Library_DeleteBook", Arguments: map[string]any{"name": name, "force": true}}
+				get := &mcp.CallToolParams{Name: "Library_GetBook", Arguments: map[string]any{"name": name}}
+				for _, step := range []struct {
+					action  string
+					call    *mcp.CallToolParams
+					isError bool
+				}{{"decline", remove, true}, {"", get, false}, {"accept", remove, false}, {"", get, true}} {
+					action = step.action
+					res, err := session.CallTool(t.Context(), step.call)
+					if err != nil {
+						t.Fatalf("%s: %v", step.call.Name, err)
+					}
+					if res.IsError != step.isError {
+						t.Errorf("%s of %s after %q: isError %t", step.call.Name, name, step.action, res.IsError)
+					}
+				}
+			})
+		}
+	}
+	t.Run("typescript", func(t *testing.T) {
+		t.Parallel()
+		nodetools.Module(t, "@modelcontextprotocol/sdk", "package.json")
+		script := filepath.Join(nodetools.Root(t), "tools", "peers", "confirm.mjs")
+		for i, action := range []string{"decline", "accept"} {
+			out := run(t, nodetools.Node(t), script, served.URL, fmt.Sprintf("shelves/2/books/%d", i+1), action)
+			var report struct {
+				Asked   []string
+				IsError bool
+			}
+			if err := json.Unmarshal(out, &report); err != nil || len(report.Asked) != 1 || report.IsError != (action == "decline") {
+				t.Errorf("%s: %v, %s", action, err, out)
+			}
+		}
+	})
+}
+
 func TestTypeScriptSDKs(t *testing.T) {
 	t.Parallel()
 	node := nodetools.Node(t)

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -149,24 +148,14 @@ func (c *clientCall) take() (queue []*jsonrpc.Message, over bool) {
 // mayAsk says why the server's request cannot be put to the caller, or nil.
 func (c *clientCall) mayAsk(m *jsonrpc.Message) *protocol.Error {
 	caps := c.request.Meta.Capabilities
-	var name, member string
-	switch m.Method {
-	case methodElicit:
-		name, member = "elicitation", "form"
-		if mode, ok := jsontok.Lookup(m.Params, "mode"); ok {
-			member, _ = jsontok.String(mode)
-		}
-	case methodSample:
-		name = "sampling"
-	case methodListRoots:
-		name = "roots"
-	default:
+	name, member := needs(m.Method, m.Params)
+	if name == "" {
 		return protocol.MethodNotFound(m.Method)
 	}
-	if !capable(caps, name, member) {
+	if !protocol.HasCapability(caps, name, member) {
 		code := protocol.CodeMethodNotFound
-		if member != "" && capable(caps, name, "") {
-			code = protocol.CodeInvalidParams // 2025-11-25 client/elicitation, Error Handling
+		if member != "" && protocol.HasCapability(caps, name, "") {
+			code = protocol.CodeInvalidParams // 2025-11-25 client/elicitation and client/sampling, Error Handling
 		}
 		return protocol.Errorf(code, "the client does not support %s", m.Method)
 	}
@@ -177,26 +166,6 @@ func (c *clientCall) mayAsk(m *jsonrpc.Message) *protocol.Error {
 	}
 	c.asked++
 	return nil
-}
-
-// capable reports whether capabilities have name, and in it member. An
-// elicitation capability without members has "form".
-func capable(capabilities json.RawMessage, name, member string) bool {
-	v, ok := jsontok.Lookup(capabilities, name)
-	if !ok || jsontok.KindOf(v) != jsontok.KindObject {
-		return false
-	}
-	if member == "" {
-		return true
-	}
-	if _, ok := jsontok.Lookup(v, member); ok {
-		return true
-	}
-	if name != "elicitation" || member != "form" {
-		return false
-	}
-	_, url := jsontok.Lookup(v, "url")
-	return !url
 }
 
 // withdraw drops a request of the server, which does not want it answered any

@@ -96,7 +96,7 @@ func (s *clientSession) fault(r *protocol.Request, e *protocol.Error) (*protocol
 		if jsontok.KindOf(raw) != jsontok.KindArray {
 			return nil, e
 		}
-		if !capable(r.Meta.Capabilities, "elicitation", "url") {
+		if !protocol.HasCapability(r.Meta.Capabilities, "elicitation", "url") {
 			return nil, protocol.MissingCapability(`{"elicitation":{"url":{}}}`)
 		}
 		var requests peer.Object

@@ -101,19 +101,4 @@ func TestLegacyCapabilities(t *testing.T) {
 			t.Errorf("%s: %s, want %s", raw, got, want)
 		}
 	}
-	for _, tt := range []struct {
-		caps, name, member string
-		want               bool
-	}{
-		{`{"elicitation":{}}`, "elicitation", "form", true},
-		{`{"elicitation":{}}`, "elicitation", "url", false},
-		{`{"elicitation":{"url":{}}}`, "elicitation", "form", false},
-		{`{"elicitation":{"url":{},"form":{}}}`, "elicitation", "form", true},
-		{`{"elicitation":null}`, "elicitation", "", false},
-		{``, "roots", "", false},
-	} {
-		if got := capable(json.RawMessage(tt.caps), tt.name, tt.member); got != tt.want {
-			t.Errorf("%s has %s %s: %t, want %t", tt.caps, tt.name, tt.member, got, tt.want)
-		}
-	}
 }

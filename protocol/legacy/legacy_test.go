@@ -236,7 +236,7 @@ func TestServerThatIsClosed(t *testing.T) {
 	if fault != nil {
 		t.Fatal(fault)
 	}
-	if got := string(late.Call(t.Context(), m, caller, protocol.Discard).Body); !strings.Contains(got, `"result"`) {
+	if got := string(late.Call(t.Context(), m, caller, legacy.Stream{Notifier: protocol.Discard}).Body); !strings.Contains(got, `"result"`) {
 		t.Errorf("response %s, want a result still", got)
 	}
 	session.Close()
@@ -255,13 +255,15 @@ func TestStateless(t *testing.T) {
 		prototest.Call("1", "fail", `"arguments":{"code":-32020,"message":"m"}`):                `"error":{"code":-32602,"message":"m","data":{"code":-32020}}`,
 		prototest.Call("1", "fail", `"arguments":{"code":-32022,"message":"m","data":[1.0]}`):   `"error":{"code":-32602,"message":"m","data":{"code":-32022,"data":[1.0]}}`,
 		prototest.Call("1", "fail", `"arguments":{"code":-32042,"message":"m","data":{"a":1}}`): `"error":{"code":-32042,"message":"m","data":{"a":1}}`,
-		prototest.Call("1", "input"):                                                            `"code":-32603`,
+		prototest.Call("1", "input"):                                                            `"text":"state"`,
+		prototest.Call("1", "input", `"arguments":{"rounds":[{"a":{"method":"roots/list"}}]}`):  `"data":{"code":-32021,"data":{"requiredCapabilities":{"roots":{}}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"a:b"}}`:        `"message":"resources/subscribe needs a session: send initialize first"`,
 	} {
 		m, fault := jsonrpc.Parse([]byte(request))
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		if got := string(session.Call(t.Context(), m, caller, protocol.Discard).Body); !strings.Contains(got, want) {
+		if got := string(session.Call(t.Context(), m, caller, legacy.Stream{Notifier: protocol.Discard}).Body); !strings.Contains(got, want) {
 			t.Errorf("%s: response %s, want one with %s", request, got, want)
 		}
 	}

@@ -24,11 +24,12 @@ type listening struct {
 func (s *Server) register(ctx context.Context, session *Session) {
 	s.mu.Lock()
 	s.sessions[session] = struct{}{}
-	if s.listen == nil && s.ctx.Err() == nil {
-		lctx, cancel := context.WithCancel(s.ctx)
-		s.listen = &listening{cancel: cancel, ready: make(chan struct{})}
-		s.wg.Add(1)
-		go s.runListen(lctx, s.listen)
+	if s.listen == nil {
+		l := &listening{ready: make(chan struct{})}
+		if cancel, ok := s.startLocked(func(ctx context.Context) { s.runListen(ctx, l) }); ok {
+			l.cancel = cancel
+			s.listen = l
+		}
 	}
 	l := s.listen
 	s.mu.Unlock()
@@ -53,7 +54,6 @@ func (s *Server) unregister(session *Session) {
 }
 
 func (s *Server) runListen(ctx context.Context, l *listening) {
-	defer s.wg.Done()
 	// Notifications of one listen request arrive in order, the acknowledgement
 	// first (basic/patterns/subscriptions).
 	ready := sync.OnceFunc(func() { close(l.ready) })
@@ -77,7 +77,6 @@ func (s *Server) runListen(ctx context.Context, l *listening) {
 	// a new one.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.cancel()
 	if s.listen == l {
 		s.listen = nil
 	}

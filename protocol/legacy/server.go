@@ -1,7 +1,12 @@
 // Package legacy serves clients of the revisions that open with initialize,
 // 2024-11-05 to 2025-11-25, on top of a [protocol.Handler]. It keeps what
 // those revisions keep between requests: the negotiated revision, the
-// client's capabilities, its log level. It keeps no credentials.
+// client's capabilities, its log level, its subscriptions. It keeps no
+// credentials but those with which the present subscription was asked for.
+//
+// Where a call wants input, the client is asked for it and the call is made
+// again (2026-07-28 basic/patterns/mrtr): to the client it is one call, and to
+// the Handler there are no sessions.
 //
 // [Client] is the other side: it asks servers of those revisions on behalf of
 // callers that speak the modern shape.
@@ -25,7 +30,7 @@ type Server struct {
 	handler protocol.Handler
 	log     *slog.Logger
 
-	ctx    context.Context //nolint:containedctx // ends the one listen stream, which outlives any call
+	ctx    context.Context //nolint:containedctx // ends the listen streams, which outlive any call
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
@@ -40,13 +45,33 @@ func NewServer(h protocol.Handler, log *slog.Logger) *Server {
 	return &Server{handler: h, log: log, ctx: ctx, cancel: cancel, sessions: make(map[*Session]struct{})}
 }
 
-// Close ends the server's own listen stream and waits for it. Sessions that
+// Close ends the listen streams and waits for them. Sessions that
 // are still open keep answering but are no longer told of changes.
 func (s *Server) Close() {
-	s.mu.Lock() // register starts nothing after this
+	s.mu.Lock() // nothing starts after this
 	s.cancel()
 	s.mu.Unlock()
 	s.wg.Wait()
+}
+
+// start runs f until the context that it gets ends. It returns false once the
+// Server is closed.
+func (s *Server) start(f func(ctx context.Context)) (cancel context.CancelFunc, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.startLocked(f)
+}
+
+func (s *Server) startLocked(f func(ctx context.Context)) (cancel context.CancelFunc, ok bool) {
+	if s.ctx.Err() != nil {
+		return nil, false
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.wg.Go(func() {
+		defer cancel()
+		f(ctx)
+	})
+	return cancel, true
 }
 
 // Open answers an initialize request and opens a session. Change
@@ -57,6 +82,7 @@ func (s *Server) Open(ctx context.Context, params json.RawMessage, caller *proto
 		return nil, nil, fault
 	}
 	session.post = post
+	session.capabilities = expressible(session.capabilities, session.Revision)
 	without, with := taskCapabilities(session.capabilities)
 	session.capabilities = without
 	res, caps, fault := s.initializeResult(ctx, session, caller)

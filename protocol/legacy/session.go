@@ -25,14 +25,21 @@ type Session struct {
 	clientInfo   json.RawMessage
 	capabilities json.RawMessage
 	level        atomic.Int32
+	asking       asking
+	following    following
 	// tasks is nil in sessions that have none, and taskCapabilities then is
 	// too.
 	tasks            *taskBook
 	taskCapabilities json.RawMessage
 }
 
-// Close ends the session: it is no longer told of changes.
-func (s *Session) Close() { s.server.unregister(s) }
+// Close ends the session: it is no longer told of changes, and its client is
+// no longer waited for.
+func (s *Session) Close() {
+	s.server.unregister(s)
+	s.following.end()
+	s.asking.end()
+}
 
 // Notified takes a notification of the client.
 func (s *Session) Notified(m *jsonrpc.Message) {
@@ -51,14 +58,14 @@ type Response struct {
 }
 
 // Call answers one request of the client, other than initialize.
-func (s *Session) Call(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller, n protocol.Notifier) Response {
-	return s.Begin(ctx, m, caller, n)()
+func (s *Session) Call(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller, st Stream) Response {
+	return s.Begin(ctx, m, caller, st)()
 }
 
 // Begin is the first half of [Session.Call]: once it has returned, the client
 // can cancel the request. The function it returns does the rest, and must be
 // called.
-func (s *Session) Begin(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller, n protocol.Notifier) func() Response {
+func (s *Session) Begin(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller, st Stream) func() Response {
 	ctx, end, ok := s.Calls.Begin(ctx, m.ID)
 	if !ok {
 		fault := protocol.Errorf(protocol.CodeInvalidRequest, "a request with id %s is still under way", m.ID)
@@ -66,7 +73,8 @@ func (s *Session) Begin(ctx context.Context, m *jsonrpc.Message, caller *protoco
 	}
 	return func() Response {
 		defer end()
-		res, fault := s.answer(ctx, m, caller, answer.During(ctx, n))
+		st.Notifier = answer.During(ctx, st.Notifier)
+		res, fault := s.answer(ctx, m, caller, st)
 		if jsonrpc.Cancelled(ctx) {
 			return Response{}
 		}
@@ -78,7 +86,7 @@ func (s *Session) Begin(ctx context.Context, m *jsonrpc.Message, caller *protoco
 	}
 }
 
-func (s *Session) answer(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller, n protocol.Notifier) (*protocol.Result, *protocol.Error) {
+func (s *Session) answer(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller, st Stream) (*protocol.Result, *protocol.Error) {
 	if !protocol.MethodIn(m.Method, s.Revision) {
 		return nil, protocol.MethodNotFound(m.Method)
 	}
@@ -95,21 +103,30 @@ func (s *Session) answer(ctx context.Context, m *jsonrpc.Message, caller *protoc
 		return nil, fault
 	}
 	switch m.Method {
+	case protocol.MethodSubscribe, protocol.MethodUnsubscribe:
+		return s.subscribe(ctx, m, meta, caller)
 	case protocol.MethodGetTask, protocol.MethodTaskResult, protocol.MethodListTasks, protocol.MethodCancelTask:
 		if s.tasks == nil {
 			return nil, protocol.MethodNotFound(m.Method)
 		}
-		return (&taskHandler{s, meta, caller}).answer(ctx, m.Method, m.Params)
+		return (&taskHandler{s, meta, caller, st}).answer(ctx, m.Method, m.Params)
 	}
 	if s.wantsTask(m.Method, m.Params) {
-		return (&taskHandler{s, meta, caller}).call(ctx, m.Params, n)
+		return (&taskHandler{s, meta, caller, st}).call(ctx, m.Params)
 	}
-	res, fault := answer.Handle(ctx, s.server.log, s.server.handler, &protocol.Request{
-		Method: m.Method,
-		Params: m.Params,
-		Meta:   s.meta(meta),
-		Caller: caller,
-	}, n)
+	meta = s.meta(meta)
+	meta.Capabilities = st.reach(meta.Capabilities)
+	handle := func(params json.RawMessage) (*protocol.Result, *protocol.Error) {
+		return answer.Handle(ctx, s.server.log, s.server.handler, &protocol.Request{
+			Method: m.Method, Params: params, Meta: meta, Caller: caller,
+		}, st.Notifier)
+	}
+	var res *protocol.Result
+	if asks(m.Method) {
+		res, fault = s.rounds(ctx, st, m.Params, handle)
+	} else {
+		res, fault = handle(m.Params)
+	}
 	if fault == nil && res.Type != "" && res.Type != protocol.ResultComplete {
 		return nil, s.unanswerable(res)
 	}

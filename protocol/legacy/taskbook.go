@@ -18,6 +18,7 @@ const (
 	maxTasks      = 256
 	maxTaskBytes  = 8 << 20 // of the results of calls that were answered at once
 	keptResultTTL = time.Hour
+	maxInputs     = 1024 // requests for input of one task
 )
 
 // taskBook is what a session remembers of its tasks: their ids, which were
@@ -32,6 +33,9 @@ type taskBook struct {
 
 type taskNote struct {
 	cancelled bool
+	// asked are the keys of the requests for input that the client has been
+	// asked. No key of a task means two requests (tasks extension).
+	asked map[string]bool
 	// result is that of a call which was answered at once. The server knows
 	// no task of that id.
 	result  json.RawMessage
@@ -97,6 +101,34 @@ func (b *taskBook) cancelled(id string) bool {
 	defer b.mu.Unlock()
 	note := b.notes[id]
 	return note != nil && note.cancelled
+}
+
+// claim returns those of a task's requests for input that nobody has claimed.
+// giveBack is for those that got no answer.
+func (b *taskBook) claim(id string, inputs []input) (fresh []input, giveBack func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	note := b.notes[id]
+	if note == nil {
+		return nil, func() {} // forgotten
+	}
+	for _, in := range inputs {
+		if note.asked[in.key] || len(note.asked) >= maxInputs {
+			continue
+		}
+		if note.asked == nil {
+			note.asked = make(map[string]bool)
+		}
+		note.asked[in.key] = true
+		fresh = append(fresh, in)
+	}
+	return fresh, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, in := range fresh {
+			delete(note.asked, in.key)
+		}
+	}
 }
 
 func (b *taskBook) remove(id string) {

@@ -9,6 +9,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/answer"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 )
 
 // Tasks of revision 2025-11-25 (basic/utilities/tasks) are those of the tasks
@@ -46,6 +47,7 @@ type taskHandler struct {
 	*Session
 	meta   protocol.Meta
 	caller *protocol.Caller
+	stream Stream
 }
 
 // taskState is the state of a task at one time.
@@ -57,6 +59,8 @@ type taskState struct {
 	// or where there is nothing to say of that.
 	result json.RawMessage
 	fault  *protocol.Error
+	// requests are the inputRequests, or nil.
+	requests json.RawMessage
 }
 
 func (t *taskState) terminal() bool {
@@ -76,7 +80,7 @@ func (s *Session) wantsTask(method string, params json.RawMessage) bool {
 // handle asks the server, as a client that can follow tasks.
 func (h *taskHandler) handle(ctx context.Context, method string, params json.RawMessage, n protocol.Notifier) (*protocol.Result, *protocol.Error) {
 	meta := h.Session.meta(h.meta)
-	meta.Capabilities = h.taskCapabilities
+	meta.Capabilities = h.stream.reach(h.taskCapabilities)
 	return answer.Handle(ctx, h.server.log, h.server.handler, &protocol.Request{
 		Method: method, Params: params, Meta: meta, Caller: h.caller,
 	}, n)
@@ -84,8 +88,10 @@ func (h *taskHandler) handle(ctx context.Context, method string, params json.Raw
 
 // call answers a tools/call that is to become a task. A server that answers at
 // once has the answer kept for tasks/result.
-func (h *taskHandler) call(ctx context.Context, params json.RawMessage, n protocol.Notifier) (*protocol.Result, *protocol.Error) {
-	res, fault := h.handle(ctx, protocol.MethodCallTool, params, n)
+func (h *taskHandler) call(ctx context.Context, params json.RawMessage) (*protocol.Result, *protocol.Error) {
+	res, fault := h.rounds(ctx, h.stream, params, func(params json.RawMessage) (*protocol.Result, *protocol.Error) {
+		return h.handle(ctx, protocol.MethodCallTool, params, h.stream.Notifier)
+	})
 	if fault != nil {
 		return nil, fault
 	}
@@ -169,7 +175,9 @@ func (h *taskHandler) cancel(ctx context.Context, id string) (*protocol.Result, 
 	return &protocol.Result{Body: t.object}, nil
 }
 
-// result answers tasks/result, which blocks until the task has ended.
+// result answers tasks/result, which blocks until the task has ended. What the
+// task asks meanwhile is put to the client (2025-11-25 basic/utilities/tasks,
+// Input Required Status).
 func (h *taskHandler) result(ctx context.Context, id string) (*protocol.Result, *protocol.Error) {
 	for {
 		t, fault := h.get(ctx, id)
@@ -179,14 +187,42 @@ func (h *taskHandler) result(ctx context.Context, id string) (*protocol.Result, 
 		if t.terminal() {
 			return t.payload()
 		}
-		timer := time.NewTimer(min(max(t.poll, minTaskPoll), maxTaskPoll))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, protocol.AsError(ctx.Err())
+		if t.requests != nil && h.stream.Send != nil {
+			if fault := h.input(ctx, t); fault != nil {
+				return nil, fault
+			}
+		}
+		if fault := pause(ctx, min(max(t.poll, minTaskPoll), maxTaskPoll)); fault != nil {
+			return nil, fault
 		}
 	}
+}
+
+// input gets what a task asks for and has not been asked of the client before.
+func (h *taskHandler) input(ctx context.Context, t *taskState) *protocol.Error {
+	inputs, fault := readInputs(t.requests, h.capabilities, h.Revision)
+	if fault != nil {
+		return fault
+	}
+	inputs, giveBack := h.tasks.claim(t.id, inputs)
+	if len(inputs) == 0 {
+		return nil
+	}
+	for i := range inputs {
+		meta, _ := jsontok.Lookup(inputs[i].params, "_meta")
+		inputs[i].params = protocol.WithMeta(protocol.WithoutMember(members(inputs[i].params), "_meta"), members(meta), relatedTask, taskParams(t.id))
+	}
+	responses, fault := h.ask(ctx, h.stream, inputs)
+	if fault == nil {
+		var params peer.Object
+		params.Add("taskId", jsontok.AppendString(nil, t.id))
+		params.Add("inputResponses", responses)
+		_, fault = h.handle(ctx, protocol.MethodUpdateTask, params.JSON(), protocol.Discard)
+	}
+	if fault != nil {
+		giveBack()
+	}
+	return fault
 }
 
 // payload is what the call of a task that has ended would have returned.
@@ -199,8 +235,7 @@ func (t *taskState) payload() (*protocol.Result, *protocol.Error) {
 		raw = json.RawMessage(`{"content":[{"type":"text","text":"The task was cancelled."}],"isError":true}`)
 	}
 	meta, _ := jsontok.Lookup(raw, "_meta")
-	related := append(jsontok.AppendString([]byte(`{"taskId":`), t.id), '}')
-	o := protocol.WithMeta(nil, meta, relatedTask, related)
+	o := protocol.WithMeta(nil, meta, relatedTask, taskParams(t.id))
 	res := &protocol.Result{Body: protocol.WithoutMember(protocol.WithoutMember(raw, "_meta"), "resultType")}
 	res.Meta, _ = jsontok.Lookup(o, "_meta")
 	return res, nil
@@ -277,7 +312,10 @@ func readTask(body json.RawMessage) *taskState {
 		case "error":
 			t.fault = readError(value)
 			return nil
-		case "inputRequests", "resultType", "_meta":
+		case "inputRequests":
+			t.requests = value
+			return nil
+		case "resultType", "_meta":
 			return nil
 		}
 		members = append(jsontok.AppendString(members, name), ':')

@@ -125,7 +125,7 @@ var errInputEnded = errors.New("stdio: the input has ended")
 
 // drain waits for requests under way, at most for timeout.
 func drain(conn *duplex.Conn, cancel context.CancelCauseFunc, timeout time.Duration) {
-	conn.EndStreams()
+	conn.EndInput()
 	timer := time.AfterFunc(timeout, func() { cancel(errInputEnded) })
 	defer timer.Stop()
 	conn.Close()

@@ -56,15 +56,23 @@ func (h *Handler) legacyPost(w http.ResponseWriter, r *http.Request, m *jsonrpc.
 	}
 	defer release()
 	if m.Kind() != jsonrpc.KindRequest {
-		if m.Kind() == jsonrpc.KindNotification {
-			ls.Notified(m)
-		}
+		h.hear(r.Context(), ls, m)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	h.run(w, r, ls, s, accept, func(ctx context.Context, n protocol.Notifier) legacy.Response {
-		return ls.Call(ctx, m, caller, n)
+	h.run(w, r, ls, s, accept, func(ctx context.Context, st legacy.Stream) legacy.Response {
+		return ls.Call(ctx, m, caller, st)
 	})
+}
+
+// hear takes a message of the client that gets no response.
+func (h *Handler) hear(ctx context.Context, ls *legacy.Session, m *jsonrpc.Message) {
+	switch {
+	case m.Kind() == jsonrpc.KindNotification:
+		ls.Notified(m)
+	case !ls.Answered(m):
+		h.log.DebugContext(ctx, "a response to no request was ignored", "id", string(m.ID))
+	}
 }
 
 func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, m *jsonrpc.Message, caller *protocol.Caller, accept accept) {
@@ -124,19 +132,19 @@ func (h *Handler) legacyBatch(w http.ResponseWriter, r *http.Request, body []byt
 			responses = append(responses, jsonrpc.AppendError(nil, m.ID, fault, ls.Revision))
 		case m.Kind() == jsonrpc.KindRequest:
 			requests = append(requests, m)
-		case m.Kind() == jsonrpc.KindNotification:
-			ls.Notified(m)
+		default:
+			h.hear(r.Context(), ls, m)
 		}
 	}
 	if len(responses)+len(requests) == 0 {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	h.run(w, r, ls, s, accept, func(ctx context.Context, n protocol.Notifier) legacy.Response {
+	h.run(w, r, ls, s, accept, func(ctx context.Context, st legacy.Stream) legacy.Response {
 		answered := make([][]byte, len(requests))
 		var wg sync.WaitGroup
 		for i, m := range requests {
-			wg.Go(func() { answered[i] = ls.Call(ctx, m, caller, n).Body })
+			wg.Go(func() { answered[i] = ls.Call(ctx, m, caller, st).Body })
 		}
 		wg.Wait()
 		var batch []byte
@@ -162,7 +170,7 @@ func (h *Handler) legacyBatch(w http.ResponseWriter, r *http.Request, body []byt
 // call goes on when the connection breaks, because that is no cancellation
 // (2025-11-25 basic/transports, Sending Messages to the Server), and its
 // stream can be resumed in a session.
-func (h *Handler) run(w http.ResponseWriter, r *http.Request, ls *legacy.Session, s *session, accept accept, call func(context.Context, protocol.Notifier) legacy.Response) {
+func (h *Handler) run(w http.ResponseWriter, r *http.Request, ls *legacy.Session, s *session, accept accept, call func(context.Context, legacy.Stream) legacy.Response) {
 	var (
 		ctx       = r.Context()
 		st        *stream
@@ -174,16 +182,23 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, ls *legacy.Session
 	} else {
 		st = newStream("1")
 	}
+	out := legacy.Stream{Notifier: protocol.NotifierFunc(func(_ context.Context, n *protocol.Notification) error {
+		if accept.stream {
+			st.append(jsonrpc.AppendNotification(nil, n))
+		}
+		return nil
+	})}
+	if s != nil && accept.stream {
+		out.Send = func(_ context.Context, message []byte) error {
+			st.append(message)
+			return nil
+		}
+	}
 	h.wg.Go(func() {
 		if s != nil {
 			defer s.use()()
 		}
-		response := call(ctx, protocol.NotifierFunc(func(_ context.Context, n *protocol.Notification) error {
-			if accept.stream {
-				st.append(jsonrpc.AppendNotification(nil, n))
-			}
-			return nil
-		}))
+		response := call(ctx, out)
 		challenge = response.Challenge // read after the stream is over
 		st.finish(response.Body)
 	})

@@ -69,9 +69,13 @@ func (c *Conn) Oversized(limit int) {
 	c.sendError(nil, protocol.Errorf(protocol.CodeInvalidRequest, "the message is longer than %d bytes", limit))
 }
 
-// EndStreams ends the subscriptions of modern clients, which otherwise never
-// end, because nobody hears them any more.
-func (c *Conn) EndStreams() {
+// EndInput is for when nothing more can be received: what waits for an answer
+// of the client fails, and the subscriptions of modern clients, which otherwise
+// never end, do.
+func (c *Conn) EndInput() {
+	if c.session != nil {
+		c.session.EndAnswers()
+	}
 	c.streamsMu.Lock()
 	defer c.streamsMu.Unlock()
 	c.streamsEnded = true
@@ -80,7 +84,7 @@ func (c *Conn) EndStreams() {
 	}
 }
 
-// stream returns a context for a subscriptions/listen request that EndStreams
+// stream returns a context for a subscriptions/listen request that EndInput
 // ends.
 func (c *Conn) stream(ctx context.Context, id json.RawMessage) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -167,7 +171,9 @@ func (c *Conn) receive(ctx context.Context, data []byte, caller *protocol.Caller
 	case m.Kind() == jsonrpc.KindNotification:
 		c.notified(m)
 	case m.Kind() == jsonrpc.KindResponse:
-		c.log.DebugContext(ctx, "a response to no request was ignored", "id", string(m.ID))
+		if c.session == nil || !c.session.Answered(m) {
+			c.log.DebugContext(ctx, "a response to no request was ignored", "id", string(m.ID))
+		}
 	case c.calls.Len()+c.inSession() >= MaxInFlight:
 		reply(ctx, jsonrpc.AppendError(nil, m.ID, protocol.Errorf(protocol.CodeInternalError, "more than %d requests are under way; wait for their responses", MaxInFlight), c.rev))
 	case m.Method == protocol.MethodInitialize && len(done) == 0 && c.isLegacy(m):
@@ -230,11 +236,11 @@ func (c *Conn) route(ctx context.Context, m *jsonrpc.Message, caller *protocol.C
 	case fault != nil:
 		return refuse(m.ID, fault, c.rev)
 	case c.session != nil && (meta.Revision == "" || meta.Revision.Known() && !meta.Revision.Modern()):
-		return bodyOf(c.session.Begin(ctx, m, caller, protocol.NotifierFunc(c.notify)))
+		return bodyOf(c.session.Begin(ctx, m, caller, legacy.Stream{Notifier: protocol.NotifierFunc(c.notify), Send: c.ask}))
 	case meta.Revision == "" && m.Method == protocol.MethodPing:
 		// Legacy clients may ping before they initialize (2025-11-25
 		// basic/lifecycle, Initialization).
-		return bodyOf(c.legacy.Stateless(c.rev).Begin(ctx, m, caller, protocol.Discard))
+		return bodyOf(c.legacy.Stateless(c.rev).Begin(ctx, m, caller, legacy.Stream{Notifier: protocol.Discard}))
 	case meta.Revision == "" && m.Method != protocol.MethodDiscover:
 		return refuse(m.ID, protocol.Errorf(protocol.CodeInvalidParams,
 			"this request carries no params._meta[%q] and there is no session: send initialize first (2025-11-25 and before) or the metadata (2026-07-28)", protocol.MetaProtocolVersion), c.rev)
@@ -276,6 +282,9 @@ func (c *Conn) modern(ctx context.Context, m *jsonrpc.Message, meta protocol.Met
 func (c *Conn) notify(_ context.Context, n *protocol.Notification) error {
 	return c.deliver(jsonrpc.AppendNotification(nil, n))
 }
+
+// ask sends a request of the server.
+func (c *Conn) ask(_ context.Context, request []byte) error { return c.deliver(request) }
 
 // post takes a notification that belongs to no request. Writing may block on a
 // slow client, and post must not; one that waits to be written already is not

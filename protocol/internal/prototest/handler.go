@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -30,7 +32,9 @@ import (
 //   - meta: returns what the request says about itself.
 //   - login: returns an error with a challenge.
 //   - late: keeps its Notifier for [Handler.NotifyLate].
-//   - input: returns an input_required result.
+//   - input: wants the input of each of {"rounds": [inputRequests]} in turn,
+//     null for a retry alone, and then returns the inputResponses. Without
+//     rounds it wants one retry.
 //   - object: returns structured content.
 //   - task: returns a task with the id {"id": s}, which says what becomes of it.
 type Handler struct {
@@ -39,12 +43,13 @@ type Handler struct {
 	released chan struct{}
 
 	mu        sync.Mutex
-	listeners map[chan *protocol.Notification]struct{}
-	listening chan struct{} // closed and replaced whenever listeners changes
+	listeners map[chan *protocol.Notification][]string // with the resources they follow
+	listening chan struct{}                            // closed and replaced whenever listeners changes
 	endListen chan struct{}
 	late      []lateNotifier
 	listCalls int
-	asked     map[string]int // how often for each task
+	asked     map[string]int             // how often for each task
+	answers   map[string]json.RawMessage // that each task has got
 }
 
 type lateNotifier struct {
@@ -60,10 +65,11 @@ func NewHandler() *Handler {
 		started:   make(chan string, 1024),
 		causes:    make(chan error, 1024),
 		released:  make(chan struct{}),
-		listeners: make(map[chan *protocol.Notification]struct{}),
+		listeners: make(map[chan *protocol.Notification][]string),
 		listening: make(chan struct{}),
 		endListen: make(chan struct{}),
 		asked:     make(map[string]int),
+		answers:   make(map[string]json.RawMessage),
 	}
 }
 
@@ -93,6 +99,31 @@ func (h *Handler) Trigger(method string) {
 		}
 		<-changed
 	}
+}
+
+// Update sends a notification that a resource has changed to all who follow it.
+func (h *Handler) Update(uri string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c, uris := range h.listeners {
+		if slices.Contains(uris, uri) {
+			c <- &protocol.Notification{Method: protocol.NotificationResourceUpdated, Params: object("uri", json.RawMessage(quote(uri)))}
+		}
+	}
+}
+
+// Followed returns the resources that each open subscriptions/listen request
+// asks for.
+func (h *Handler) Followed() [][]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all [][]string
+	for _, uris := range h.listeners {
+		if len(uris) > 0 {
+			all = append(all, uris)
+		}
+	}
+	return all
 }
 
 // Listeners returns how many subscriptions/listen requests are open, and a
@@ -159,18 +190,35 @@ func (h *Handler) Handle(ctx context.Context, r *protocol.Request, n protocol.No
 	return nil, protocol.MethodNotFound(r.Method)
 }
 
-// listen forwards what Trigger sends.
+// listen forwards what Trigger and Update send. Of the resources that it is to
+// follow it leaves out those whose URIs begin with "missing:".
 func (h *Handler) listen(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	var p struct {
-		Notifications json.RawMessage `json:"notifications"`
+		Notifications map[string]json.RawMessage `json:"notifications"`
 	}
 	if err := json.Unmarshal(r.Params, &p); err != nil || p.Notifications == nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.notifications is missing")
 	}
+	var uris []string
+	if list, ok := p.Notifications["resourceSubscriptions"]; ok {
+		if err := json.Unmarshal(list, &uris); err != nil {
+			return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.notifications.resourceSubscriptions: %v", err)
+		}
+		uris = slices.DeleteFunc(uris, func(uri string) bool { return strings.HasPrefix(uri, "missing:") })
+		list, err := json.Marshal(uris)
+		if err != nil {
+			return nil, err
+		}
+		p.Notifications["resourceSubscriptions"] = list
+	}
+	granted, err := json.Marshal(p.Notifications)
+	if err != nil {
+		return nil, err
+	}
 	changes := make(chan *protocol.Notification, 1024)
-	h.setListener(changes, true)
-	defer h.setListener(changes, false)
-	note := &protocol.Notification{Method: protocol.NotificationAcknowledged, Params: object("notifications", p.Notifications)}
+	h.setListener(changes, uris, true)
+	defer h.setListener(changes, nil, false)
+	note := &protocol.Notification{Method: protocol.NotificationAcknowledged, Params: object("notifications", granted)}
 	for {
 		if err := n.Notify(ctx, note); err != nil {
 			return nil, err
@@ -186,12 +234,12 @@ func (h *Handler) listen(ctx context.Context, r *protocol.Request, n protocol.No
 	}
 }
 
-func (h *Handler) setListener(c chan *protocol.Notification, on bool) {
+func (h *Handler) setListener(c chan *protocol.Notification, uris []string, on bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if on {
 		h.listCalls++
-		h.listeners[c] = struct{}{}
+		h.listeners[c] = uris
 	} else {
 		delete(h.listeners, c)
 	}
@@ -201,8 +249,10 @@ func (h *Handler) setListener(c chan *protocol.Notification, on bool) {
 
 func (h *Handler) call(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	var p struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
+		Name           string          `json:"name"`
+		Arguments      json.RawMessage `json:"arguments"`
+		RequestState   string          `json:"requestState"`
+		InputResponses json.RawMessage `json:"inputResponses"`
 	}
 	if err := json.Unmarshal(r.Params, &p); err != nil || p.Name == "" {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.name is missing")
@@ -214,6 +264,8 @@ func (h *Handler) call(ctx context.Context, r *protocol.Request, n protocol.Noti
 		Data    json.RawMessage `json:"data"`
 		Level   string          `json:"level"`
 		ID      string          `json:"id"`
+
+		Rounds []json.RawMessage `json:"rounds"`
 	}
 	if p.Arguments != nil {
 		if err := json.Unmarshal(p.Arguments, &args); err != nil {
@@ -284,7 +336,7 @@ func (h *Handler) call(ctx context.Context, r *protocol.Request, n protocol.Noti
 		h.late = append(h.late, lateNotifier{ctx, n})
 		return text("to be continued"), nil
 	case "input":
-		return &protocol.Result{Type: protocol.ResultInputRequired, Body: json.RawMessage(`{"requestState":"state"}`)}, nil
+		return input(args.Rounds, p.RequestState, p.InputResponses)
 	case "task":
 		body, err := h.task("working-" + args.ID)
 		if err != nil {
@@ -298,6 +350,39 @@ func (h *Handler) call(ctx context.Context, r *protocol.Request, n protocol.Noti
 			`{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1},"isError":false,"example.com/unknown":null}`)}, nil
 	}
 	return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q", p.Name)
+}
+
+// input returns what comes after the rounds that state knows of: it is the list
+// of their responses.
+func input(rounds []json.RawMessage, state string, responses json.RawMessage) (*protocol.Result, error) {
+	if len(rounds) == 0 && state == "" {
+		return &protocol.Result{Type: protocol.ResultInputRequired, Body: json.RawMessage(`{"requestState":"state"}`)}, nil
+	}
+	heard := []json.RawMessage{}
+	if len(rounds) == 0 {
+		return text(state), nil
+	}
+	if state != "" {
+		if err := json.Unmarshal([]byte(state), &heard); err != nil {
+			return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.requestState: %v", err)
+		}
+		if responses == nil {
+			responses = json.RawMessage("null")
+		}
+		heard = append(heard, responses)
+	}
+	said, err := json.Marshal(heard)
+	if err != nil {
+		return nil, err
+	}
+	if len(heard) >= len(rounds) {
+		return text(string(said)), nil
+	}
+	body := `{"requestState":` + quote(string(said))
+	if next := rounds[len(heard)]; string(next) != "null" {
+		body += `,"inputRequests":` + string(next)
+	}
+	return &protocol.Result{Type: protocol.ResultInputRequired, Body: json.RawMessage(body + `}`)}, nil
 }
 
 func text(s string) *protocol.Result {

@@ -32,7 +32,7 @@ import (
 //     its next N blocks, each an event or comment; and all the blocks until
 //     the server ends it.
 //   - "close NAME": the client closes the connection.
-//   - "trigger METHOD", "release", "endlisten", "started", "cause": see
+//   - "trigger METHOD", "update URI", "release", "endlisten", "started", "cause": see
 //     [Handler].
 //
 // A header without value takes away the one that the settings ask for.

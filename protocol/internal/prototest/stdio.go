@@ -22,7 +22,7 @@ import (
 //
 //   - "> MESSAGE": the client sends a line.
 //   - "< MESSAGE": it receives one.
-//   - "! STEP": see [Handler]: "trigger METHOD", "release", "endlisten",
+//   - "! STEP": see [Handler]: "trigger METHOD", "update URI", "release", "endlisten",
 //     "started", "cause". What comes of it stands behind "=".
 //   - "." the client closes the server's input. What the server still sends,
 //     and how serve ends, stands behind.

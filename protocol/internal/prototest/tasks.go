@@ -15,11 +15,13 @@ import (
 //   - done: it is completed.
 //   - wrong: it is completed, with isError.
 //   - broken: it failed.
+//   - asking: it wants input, and is completed with what tasks/update brings.
 //   - anything else: there is no such task.
 func (h *Handler) task(id string) (json.RawMessage, error) {
 	h.mu.Lock()
 	h.asked[id]++
 	asked := h.asked[id]
+	answers := h.answers[id]
 	h.mu.Unlock()
 	const result = `,"result":{"resultType":"complete","_meta":{"a":1},"content":[{"type":"text","text":"the result"}]`
 	status, more := "completed", result+"}"
@@ -35,6 +37,11 @@ func (h *Handler) task(id string) (json.RawMessage, error) {
 		more = result + `,"isError":true}`
 	case "broken":
 		status, more = "failed", `,"error":{"code":-32000,"message":"out of order","data":[1.0]}`
+	case "asking":
+		status, more = "input_required", `,"inputRequests":{"who":{"method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{}}}},"where":{"method":"roots/list"}}`
+		if answers != nil {
+			status, more = "completed", `,"result":{"content":[{"type":"text","text":`+quote(string(answers))+`}]}`
+		}
 	default:
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no such task")
 	}
@@ -48,12 +55,18 @@ func (h *Handler) tasks(r *protocol.Request) (*protocol.Result, error) {
 		return nil, protocol.MissingCapability(`{"extensions":{"` + protocol.ExtensionTasks + `":{}}}`)
 	}
 	var p struct {
-		TaskID string `json:"taskId"`
+		TaskID         string          `json:"taskId"`
+		InputResponses json.RawMessage `json:"inputResponses"`
 	}
 	if err := json.Unmarshal(r.Params, &p); err != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
 	}
 	if r.Method != protocol.MethodGetTask {
+		if r.Method == protocol.MethodUpdateTask {
+			h.mu.Lock()
+			h.answers[p.TaskID] = p.InputResponses
+			h.mu.Unlock()
+		}
 		h.started <- r.Method + " " + p.TaskID
 		return &protocol.Result{Body: json.RawMessage(`{}`)}, nil
 	}

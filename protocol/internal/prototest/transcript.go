@@ -133,6 +133,8 @@ func act(t *testing.T, h *Handler, fields []string) (said string, ok bool) {
 	switch {
 	case len(fields) == 2 && fields[0] == "trigger":
 		h.Trigger(fields[1])
+	case len(fields) == 2 && fields[0] == "update":
+		h.Update(fields[1])
 	case len(fields) == 1 && fields[0] == "release":
 		h.Release()
 	case len(fields) == 1 && fields[0] == "endlisten":

@@ -1,0 +1,196 @@
+package legacy
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
+	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
+)
+
+// input is one entry of inputRequests, as the client is asked it.
+type input struct {
+	key, method string
+	params      json.RawMessage // nil for none
+}
+
+// read returns the result in the client's response.
+func (in *input) read(m *jsonrpc.Message) (json.RawMessage, *protocol.Error) {
+	if m.Error != nil {
+		e := jsonrpc.ReadError(m.Error)
+		// inputResponses have no place for an error, so the call fails with it.
+		fault := protocol.Errorf(cmp.Or(e.Code, protocol.CodeInternalError), "the client answered %s with an error: %s", in.method, e.Message)
+		fault.Data = e.Data
+		return nil, fault
+	}
+	if jsontok.KindOf(m.Result) != jsontok.KindObject {
+		return nil, protocol.Errorf(protocol.CodeInvalidRequest, "the client answered %s with a result that is no object", in.method)
+	}
+	return m.Result, nil
+}
+
+// readInputs reads inputRequests, in their order, and gives each the form that
+// a client of revision rev with the given capabilities understands. It fails
+// for what such a client cannot be asked.
+func readInputs(raw, capabilities json.RawMessage, rev protocol.Revision) ([]input, *protocol.Error) {
+	if jsontok.KindOf(raw) != jsontok.KindObject {
+		return nil, badInput("its inputRequests are no object")
+	}
+	var inputs []input
+	err := jsontok.Object(raw, func(key, value []byte) error {
+		in := input{key: string(key)}
+		if method, ok := jsontok.Lookup(value, "method"); ok {
+			in.method, _ = jsontok.String(method)
+		}
+		if params, ok := jsontok.Lookup(value, "params"); ok {
+			in.params = params
+		}
+		if len(inputs) == maxQuestions {
+			return badInput("it has more than 32 inputRequests")
+		}
+		if in.params != nil && jsontok.KindOf(in.params) != jsontok.KindObject {
+			return badInput("the params of an input request are no object")
+		}
+		if fault := in.adapt(capabilities, rev); fault != nil {
+			return fault
+		}
+		inputs = append(inputs, in)
+		return nil
+	})
+	if err == nil {
+		return inputs, nil
+	}
+	if fault, ok := errors.AsType[*protocol.Error](err); ok {
+		return nil, fault
+	}
+	return nil, badInput(err.Error())
+}
+
+func badInput(why string) *protocol.Error {
+	return protocol.Errorf(protocol.CodeInternalError, "the answer is of type %q, but %s", protocol.ResultInputRequired, why)
+}
+
+// adapt checks that the client can be asked, and gives the request the form
+// that its revision has.
+func (in *input) adapt(capabilities json.RawMessage, rev protocol.Revision) *protocol.Error {
+	name, member := needs(in.method, in.params)
+	switch {
+	case name == "":
+		return badInput("it asks for " + strconv.Quote(in.method) + ", which clients do not answer")
+	case !protocol.HasCapability(capabilities, name, member):
+		required := `{"` + name + `":{}}`
+		if member != "" {
+			required = `{"` + name + `":{` + string(jsontok.AppendString(nil, member)) + `:{}}}`
+		}
+		return protocol.MissingCapability(required)
+	}
+	switch {
+	case in.method == methodElicit && member == "url":
+		if _, ok := jsontok.Lookup(in.params, "elicitationId"); !ok {
+			// 2025-11-25 wants one, 2026-07-28 has none.
+			in.params = setMember(in.params, "elicitationId", jsontok.AppendString(nil, rand.Text()))
+		}
+	case in.method == methodElicit && rev < protocol.Revision20251125:
+		in.params = protocol.WithoutMember(in.params, "mode") // there is only the one
+	case in.method == methodSample && rev < protocol.Revision20251125:
+		in.params = oneBlockEach(in.params)
+	}
+	return nil
+}
+
+// needs returns the capability that a client must have to be asked, and the
+// member of it, if there is one. It returns nothing for what no client is asked.
+func needs(method string, params json.RawMessage) (name, member string) {
+	switch method {
+	case methodElicit:
+		member = "form"
+		if mode, ok := jsontok.Lookup(params, "mode"); ok {
+			member, _ = jsontok.String(mode)
+		}
+		return "elicitation", member
+	case methodSample:
+		if _, ok := jsontok.Lookup(params, "tools"); ok {
+			member = "tools"
+		}
+		return "sampling", member
+	case methodListRoots:
+		return "roots", ""
+	}
+	return "", ""
+}
+
+// oneBlockEach makes a message of each block of content, because revisions
+// before 2025-11-25 have one block a message.
+func oneBlockEach(params json.RawMessage) json.RawMessage {
+	raw, ok := jsontok.Lookup(params, "messages")
+	if !ok || jsontok.KindOf(raw) != jsontok.KindArray {
+		return params
+	}
+	messages := []byte{'['}
+	add := func(message []byte) {
+		if len(messages) > 1 {
+			messages = append(messages, ',')
+		}
+		messages = append(messages, message...)
+	}
+	// The result that holds this is valid, and the visitors return no error.
+	_ = jsontok.Array(raw, func(_ int, message []byte) error {
+		content, ok := jsontok.Lookup(message, "content")
+		if !ok || jsontok.KindOf(content) != jsontok.KindArray {
+			add(message)
+			return nil
+		}
+		_ = jsontok.Array(content, func(_ int, block []byte) error {
+			add(peer.Replace(message, "content", block))
+			return nil
+		})
+		return nil
+	})
+	return peer.Replace(params, "messages", append(messages, ']'))
+}
+
+// expressible returns those of a client's capabilities that its revision has
+// the words for, as the modern core has them. What is of no revision passes.
+func expressible(declared json.RawMessage, rev protocol.Revision) json.RawMessage {
+	if jsontok.KindOf(declared) != jsontok.KindObject {
+		return declared
+	}
+	// What cannot be read, such as a member that is there twice, counts for
+	// nothing.
+	left, _ := peer.Split(declared, func(key string, _ []byte) bool {
+		switch key {
+		case "tasks": // those that the client would serve
+			return true
+		case "elicitation":
+			return rev < protocol.Revision20250618
+		}
+		return false
+	})
+	if rev >= protocol.Revision20251125 {
+		return left
+	}
+	// Their members are of 2025-11-25.
+	for _, name := range []string{"elicitation", "sampling"} {
+		if protocol.HasCapability(left, name, "") {
+			left = peer.Replace(left, name, []byte("{}"))
+		}
+	}
+	return left
+}
+
+// unaskable returns capabilities without those of clients that answer
+// requests of the server.
+func unaskable(capabilities json.RawMessage) json.RawMessage {
+	if jsontok.KindOf(capabilities) != jsontok.KindObject {
+		return capabilities
+	}
+	left, _ := peer.Split(capabilities, func(key string, _ []byte) bool { // valid already
+		return key == "elicitation" || key == "sampling" || key == "roots"
+	})
+	return left
+}
