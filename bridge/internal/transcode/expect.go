@@ -2,6 +2,9 @@ package transcode
 
 import (
 	"fmt"
+	"iter"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -71,4 +74,21 @@ func describe(raw []byte) string {
 	default:
 		return "the " + kind.String() + " " + clip(string(raw), maxSeenText)
 	}
+}
+
+// expected says what the JSON of a value with several forms is.
+func (g *forms) expected() string { return expectedForms(slices.Values(g.fields)) }
+
+func expectedForms(fields iter.Seq[*field]) string {
+	var all []string
+	for f := range fields {
+		want := expected(f.desc)
+		if f.rawJSON {
+			want = "any JSON value"
+		}
+		if !slices.Contains(all, want) {
+			all = append(all, want)
+		}
+	}
+	return strings.Join(all, " or ")
 }

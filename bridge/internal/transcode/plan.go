@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	jsonv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/json/v1"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
 
@@ -31,10 +32,10 @@ type plan struct {
 	oneofs int
 	// extensible is set where there may be extensions.
 	extensible bool
-	// extra is the field that keeps members that are no fields, or nil, and
-	// always is set where some field is always written (mcp.json.v1).
-	extra  *field
+	// always is set where some field is always written, and shape says what
+	// else is not ProtoJSON. It is nil for most types.
 	always bool
+	shape  *shape
 	// extensions are those that were met in wire bytes so far.
 	extensions atomic.Pointer[extensionSet]
 }
@@ -72,7 +73,14 @@ type field struct {
 	// null is set where null is a value of the type.
 	null bool
 	// What options of mcp.json.v1 say, see [field.heed].
-	asNumber, rawJSON, always, extra bool
+	asNumber, rawJSON, always bool
+	// forms are the fields that are forms of the same value, this one included,
+	// where there are others. See [Compiler.newShape].
+	forms *forms
+	// literal is the tag for which the field stands in a union, and untagged is
+	// set where it is that of objects without a tag.
+	literal  string
+	untagged bool
 	// message is the type of the value, where it is one. See
 	// [compiler.sub].
 	message protoreflect.MessageDescriptor
@@ -173,9 +181,15 @@ func (c *Compiler) newPlan(md protoreflect.MessageDescriptor) *plan {
 		}
 	}
 	p.dense = make([]uint32, top+1)
+	var options []*jsonv1.FieldOptions
 	for i := range p.fields {
 		f := &p.fields[i]
-		c.fill(f, fields.Get(i))
+		if o := c.fill(f, fields.Get(i)); o != nil {
+			if options == nil {
+				options = make([]*jsonv1.FieldOptions, len(p.fields))
+			}
+			options[i] = o
+		}
 		f.index = i
 		f.slot = int32(i)
 		if f.number <= top {
@@ -189,24 +203,28 @@ func (c *Compiler) newPlan(md protoreflect.MessageDescriptor) *plan {
 		if f.desc.Cardinality() == protoreflect.Required {
 			p.required = append(p.required, i)
 		}
-		if f.extra && p.extra == nil {
-			p.extra = f
-		}
 		p.always = p.always || f.always
 	}
+	p.shape = c.newShape(p, options)
 	// JSON names come first: a field may have the proto name of another.
 	for i := range p.fields {
 		p.name(p.fields[i].name, i)
 	}
 	for i := range p.fields {
-		p.name(p.fields[i].desc.TextName(), i)
+		if !c.opts.Exact {
+			p.name(p.fields[i].desc.TextName(), i)
+		}
 	}
 	return p
 }
 
 func (p *plan) name(name string, i int) {
-	if p.extra == &p.fields[i] {
-		return // it is no member itself
+	f := &p.fields[i]
+	if !p.isMember(f) {
+		return
+	}
+	if f.forms != nil {
+		i = f.forms.fields[0].index
 	}
 	if _, ok := p.names[name]; !ok {
 		p.names[name] = int32(i) //nolint:gosec // files have no more fields than that
@@ -227,8 +245,9 @@ func (p *plan) byNumber(n protowire.Number) *field {
 	return nil
 }
 
-// fill sets everything but the index.
-func (c *Compiler) fill(f *field, fd protoreflect.FieldDescriptor) {
+// fill sets everything but the index, and returns the options of the field if
+// it has any.
+func (c *Compiler) fill(f *field, fd protoreflect.FieldDescriptor) *jsonv1.FieldOptions {
 	f.compiler = c
 	f.desc = fd
 	f.number = fd.Number()
@@ -252,16 +271,16 @@ func (c *Compiler) fill(f *field, fd protoreflect.FieldDescriptor) {
 		c.fill(f.value, fd.MapValue())
 	case fd.Message() != nil:
 		f.message = fd.Message()
-		f.null = wellKnownOf(f.message) == wktValue
+		f.null = messageKinds(f.message, nil).has(jsontok.KindNull)
 	case fd.Enum() != nil:
 		f.enum = c.enums.get(fd.Enum(), newEnumPlan)
 		f.null = f.enum.null
 	}
-	f.heed(fd)
+	return f.heed(fd)
 }
 
 func newEnumPlan(ed protoreflect.EnumDescriptor) *enumPlan {
-	e := &enumPlan{desc: ed, null: ed.FullName() == "google.protobuf.NullValue"}
+	e := &enumPlan{desc: ed, null: isNullEnum(ed)}
 	values := ed.Values()
 	if values.Len() > 0 {
 		e.first = values.Get(0).Number()

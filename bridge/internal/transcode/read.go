@@ -26,9 +26,15 @@ type reader struct {
 	out        []byte
 	path       path
 	violations []Violation
-	// full is set when there are too many violations to go on.
-	full     bool
-	messages int
+	// full is set when there are too many violations to go on, and fatal where
+	// one was not for want of another way to read the value.
+	full, fatal bool
+	messages    int
+	// attempts is how many attempts are going on, see [reader.attempt], and
+	// retries how many of those may be followed by another of the same text.
+	attempts, retries int
+	// decided are the forms that were chosen while there were retries.
+	decided map[decision]int
 	// partial is positive inside of an Any: there, required fields may be
 	// missing, as in protobuf's own parsers.
 	partial int
@@ -61,7 +67,7 @@ func (r *reader) release() {
 // read reads the arguments of a codec.
 func (r *reader) read(codec *Codec, arguments []byte) error {
 	arguments = bytes.Trim(arguments, " \t\r\n")
-	if len(arguments) == 0 || string(arguments) == "null" {
+	if !r.opts.Exact && !codec.root.isValue() && (len(arguments) == 0 || string(arguments) == "null") {
 		arguments = []byte("{}")
 	}
 	if err := jsontok.Valid(arguments, jsontok.Limits{MaxDepth: r.opts.MaxDepth}); err != nil {
@@ -95,7 +101,7 @@ func (r *reader) wrapped(c *cursor, p *plan) {
 		case seen:
 			c.skip()
 			r.report(Violation{Problem: "the member occurs twice"})
-		case c.kind() == jsontok.KindNull && p.wkt != wktValue:
+		case c.kind() == jsontok.KindNull && p.wkt != wktValue && !r.opts.Exact:
 			c.skip()
 		default:
 			r.message(c, p, 1)
@@ -107,6 +113,10 @@ func (r *reader) wrapped(c *cursor, p *plan) {
 
 // report adds a violation, at the present path unless it has its own.
 func (r *reader) report(v Violation) {
+	if r.attempts > 0 {
+		r.full = true
+		return
+	}
 	if len(r.violations) == MaxViolations {
 		r.full = true
 		return
@@ -119,12 +129,20 @@ func (r *reader) report(v Violation) {
 
 // wrong reports that the value does not fit, and passes it.
 func (r *reader) wrong(c *cursor, problem, expected string) {
+	if r.attempts > 0 {
+		r.full = true
+		return
+	}
 	r.report(Violation{Problem: problem, Expected: expected, Seen: describe(c.skip())})
 }
 
 // unknown reports a name that does not exist, and passes its value.
 func (r *reader) unknown(c *cursor, name string, names iter.Seq[string], count int) {
 	c.skip()
+	if r.attempts > 0 {
+		r.full = true
+		return
+	}
 	v := Violation{Problem: "unknown field", Suggestions: nearest(name, names, "")}
 	switch {
 	case count == 0:
@@ -154,6 +172,9 @@ func (r *reader) nested(c *cursor, kind jsontok.Kind, depth int, expected string
 // stringified passes a string and returns a cursor over its text if that is
 // valid JSON of the kind. Otherwise it stays where it is.
 func (r *reader) stringified(c *cursor, kind jsontok.Kind, depth int) (*cursor, bool) {
+	if r.opts.Exact || r.attempts > 0 {
+		return nil, false
+	}
 	start := c.pos
 	text, ok := unquote(c.skip())
 	text = strings.Trim(text, " \t\r\n")
@@ -174,13 +195,21 @@ func (r *reader) message(c *cursor, p *plan, depth int) {
 		r.wellKnown(c, p, depth)
 		return
 	}
+	if p.isValue() {
+		r.form(c, p.shape.value, depth)
+		return
+	}
 	if c.kind() != jsontok.KindObject {
 		var ok bool
 		if c, ok = r.nested(c, jsontok.KindObject, depth, "an object ("+string(p.desc.FullName())+")"); !ok {
 			return
 		}
 	}
-	r.object(c, p, depth, false)
+	if p.isUnion() {
+		r.union(c, p, depth)
+		return
+	}
+	r.object(c, p, depth, object{})
 }
 
 // countMessage reports whether there is room for one more message. Without,
@@ -189,7 +218,7 @@ func (r *reader) countMessage() bool {
 	if r.messages++; r.messages <= r.opts.MaxMessages {
 		return true
 	}
-	r.report(Violation{Problem: fmt.Sprintf("the arguments hold more than %d messages", r.opts.MaxMessages)})
+	r.refuse(Violation{Problem: fmt.Sprintf("the arguments hold more than %d messages", r.opts.MaxMessages)})
 	r.full = true
 	return false
 }
@@ -213,15 +242,22 @@ type object struct {
 	start cursor
 	// inAny is set where the object is the contents of an Any.
 	inAny bool
+	// skip are the names of members that have been read already, or nil.
+	skip []string
 }
 
-func (r *reader) object(c *cursor, p *plan, depth int, inAny bool) {
+// object reads the members of an object into a message. What is set of o is
+// inAny and skip.
+func (r *reader) object(c *cursor, p *plan, depth int, o object) {
 	words := (len(p.fields) + 63) / 64
 	base := len(r.bits)
 	for range 2 * words {
 		r.bits = append(r.bits, 0)
 	}
-	o := object{plan: p, seen: base, set: base + words, start: *c, inAny: inAny}
+	o.plan, o.seen, o.set, o.start = p, base, base+words, *c
+	if p.shape != nil && p.shape.content != "" {
+		r.choose(&o, depth+1)
+	}
 	for more := c.enter(); more && !r.full; more = c.more() {
 		r.member(c, &o, nil, depth+1)
 	}
@@ -229,7 +265,7 @@ func (r *reader) object(c *cursor, p *plan, depth int, inAny bool) {
 		r.required(&o)
 	}
 	if o.extra != nil {
-		r.out = protowire.AppendTag(r.out, p.extra.number, protowire.BytesType)
+		r.out = protowire.AppendTag(r.out, p.shape.extra.number, protowire.BytesType)
 		r.out = protowire.AppendBytes(r.out, append(o.extra, '}'))
 	}
 	r.bits = r.bits[:base]
@@ -249,6 +285,10 @@ func (r *reader) marked(base, index int) bool { return r.bits[base+index/64]&(1<
 // that oneof.
 func (r *reader) member(c *cursor, o *object, only protoreflect.OneofDescriptor, depth int) {
 	raw := c.key()
+	if o.skip != nil && o.skips(raw) {
+		c.skip()
+		return
+	}
 	r.path.push(step{raw: raw})
 	f := r.find(o.plan, raw)
 	if f != nil && only != nil && f.desc.ContainingOneof() != only {
@@ -260,6 +300,8 @@ func (r *reader) member(c *cursor, o *object, only protoreflect.OneofDescriptor,
 	case r.again(o, f, raw):
 		c.skip()
 		r.reportAgain(o, f, raw)
+	case r.opts.Exact:
+		r.exactMember(c, o, f, raw, depth)
 	case c.kind() == jsontok.KindNull && (!f.null || f.list || f.key != nil):
 		c.skip()
 	case f.oneof >= 0 && r.conflicts(o, f):
@@ -272,7 +314,7 @@ func (r *reader) member(c *cursor, o *object, only protoreflect.OneofDescriptor,
 			r.mark(o.set, f.index)
 			o.oneofs = o.oneofs || f.oneof >= 0
 		}
-		r.setField(c, f, depth)
+		r.put(c, f, depth)
 	}
 	r.path.pop()
 }
@@ -288,15 +330,16 @@ func (r *reader) otherMember(c *cursor, o *object, raw []byte, only protoreflect
 		r.unknown(c, name, fieldNames(only.Fields()), only.Fields().Len())
 		return
 	}
-	if r.readExtra(c, o, raw) {
+	if s := o.plan.shape; s != nil && (s.extra != nil || s.extraMap != nil) {
+		r.extra(c, o, raw, depth)
 		return
 	}
-	md := o.plan.desc
-	if od := oneofByName(md, name); od != nil {
+	if od := oneofByName(o.plan.desc, name); od != nil && !r.opts.Exact {
 		r.wrappedOneof(c, o, od, depth)
 		return
 	}
-	r.unknown(c, name, fieldNames(md.Fields()), md.Fields().Len())
+	names, count := o.plan.memberNames()
+	r.unknown(c, name, names, count)
 }
 
 // again notes that there is a member for f, and reports whether there was one
@@ -321,7 +364,7 @@ func (r *reader) reportAgain(o *object, f *field, raw []byte) {
 	if first := r.nameOf(o, f); first != name {
 		problem += fmt.Sprintf(", as %q and as %q; keep one", first, name)
 	}
-	r.report(Violation{Problem: problem})
+	r.refuse(Violation{Problem: problem})
 }
 
 // conflicts reports whether another field of the same oneof is set.
@@ -475,6 +518,15 @@ func (r *reader) end(start int) {
 	protowire.AppendVarint(r.out[:start-1], uint64(n))
 }
 
+// put reads the value of a member.
+func (r *reader) put(c *cursor, f *field, depth int) {
+	if f.forms != nil {
+		r.form(c, f.forms, depth)
+		return
+	}
+	r.setField(c, f, depth)
+}
+
 func (r *reader) setField(c *cursor, f *field, depth int) {
 	switch {
 	case f.list:
@@ -514,6 +566,8 @@ func (r *reader) list(c *cursor, f *field, depth int) {
 	}
 	if inner, ok := r.listText(c, f, depth); ok {
 		r.elements(inner, f, depth)
+	} else if r.opts.Exact {
+		r.wrong(c, "wrong type", "an array")
 	} else {
 		r.element(c, f, depth)
 	}

@@ -76,7 +76,7 @@ func (r *reader) key(raw []byte, f *field) (k mapKey, ok bool) {
 		return mapKey{text: name}, true
 	}
 	k.number, ok = parseKey(f.kind, string(name))
-	if !ok {
+	if !ok || r.opts.Exact && !isCanonicalKey(f.kind, k.number, string(name)) {
 		r.report(Violation{Problem: "wrong type of key", Expected: expectedElement(f.desc) + " in quotes", Seen: strconv.Quote(clip(string(name), maxSeenText))})
 		return k, false
 	}
@@ -106,6 +106,19 @@ func parseKey(kind protoreflect.Kind, name string) (uint64, bool) {
 	default:
 		n, err := strconv.ParseUint(name, 10, 64)
 		return n, err == nil
+	}
+}
+
+// isCanonicalKey reports whether a key, which was read from the name, would be
+// written as that.
+func isCanonicalKey(kind protoreflect.Kind, n uint64, name string) bool {
+	switch {
+	case kind == protoreflect.BoolKind:
+		return true
+	case isSigned(kind):
+		return strconv.FormatInt(int64(n), 10) == name //nolint:gosec // two's complement
+	default:
+		return strconv.FormatUint(n, 10) == name
 	}
 }
 

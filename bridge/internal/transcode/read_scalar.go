@@ -25,6 +25,9 @@ const (
 // whether it is the zero value. It returns false, and has written nothing, after
 // it has reported a violation.
 func (r *reader) scalar(c *cursor, f *field) (zero, ok bool) {
+	if r.opts.Exact {
+		return r.exactScalar(c, f)
+	}
 	switch f.kind {
 	case protoreflect.BoolKind:
 		return r.boolean(c)

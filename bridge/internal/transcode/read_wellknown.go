@@ -17,6 +17,14 @@ const (
 )
 
 func (r *reader) wellKnown(c *cursor, p *plan, depth int) {
+	if r.opts.Exact {
+		r.exactWellKnown(c, p, depth)
+		return
+	}
+	r.readWellKnown(c, p, depth)
+}
+
+func (r *reader) readWellKnown(c *cursor, p *plan, depth int) {
 	switch p.wkt {
 	case wktAny:
 		r.any(c, depth)
@@ -158,9 +166,9 @@ func decodeIf(isString bool, s string) ([]byte, bool) {
 
 func (r *reader) anyContents(c *cursor, p *plan, depth int) {
 	empty := p.desc.FullName() == "google.protobuf.Empty"
-	if p.wkt == wktNone && !empty {
+	if !p.inAnyValue() && !empty {
 		if r.countMessage() {
-			r.object(c, p, depth, true)
+			r.object(c, p, depth, object{inAny: true})
 		}
 		return
 	}

@@ -12,6 +12,8 @@
 // object of its own, durations such as "1h30m", field masks in snake_case.
 // What is not understood is an error, never ignored.
 //
+// With [Options.Exact] none of that holds: input is then what output would be.
+//
 // Two rules make it stricter than ProtoJSON, because a model cannot see that
 // its value was changed: a 64-bit integer above 2^53 that is written with a
 // fraction or an exponent must be quoted, and a number that a closed enum
@@ -70,6 +72,19 @@ type Options struct {
 	// EmitDefaults makes the output show fields without presence that have
 	// their default value, and empty lists and maps.
 	EmitDefaults bool
+	// Exact makes the reader take only what is written again as it was: the
+	// kinds, names and spellings of the output, and no value that its field
+	// would change. What does not fit is an error, or goes into the field of
+	// bytes of the innermost message that keeps extra members (mcp.json.v1).
+	//
+	// JSON is then the same after it has been wire bytes, but for the order of
+	// members, the spelling of strings, of numbers in fields that are numbers,
+	// and of base64, which becomes that with padding.
+	Exact bool
+	// PreferRaw makes the reader put a value that has several forms
+	// (mcp.json.v1) into that of raw JSON, where there is one, and extra
+	// members into bytes rather than into a map.
+	PreferRaw bool
 }
 
 // Codec converts values of one message type. It is immutable and used

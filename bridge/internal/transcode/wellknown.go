@@ -50,10 +50,10 @@ func wellKnownOf(md protoreflect.MessageDescriptor) wellKnown {
 	}
 }
 
-// inAnyValue reports whether an Any holds the JSON of md in the member
+// inAnyValue reports whether an Any holds the JSON of a message in the member
 // "value", rather than beside "@type". Parsers expect that of Empty too,
 // which is written without.
-func inAnyValue(md protoreflect.MessageDescriptor) bool { return wellKnownOf(md) != wktNone }
+func (p *plan) inAnyValue() bool { return p.wkt != wktNone || p.isValue() || p.isUnion() }
 
 // Bounds of the specification of Timestamp and Duration.
 const (

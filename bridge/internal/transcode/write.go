@@ -138,6 +138,10 @@ func (w *writer) message(p *plan, lo, hi, depth int) {
 		if w.err == nil {
 			w.wellKnown(p, base, depth)
 		}
+	} else if p.isValue() {
+		w.value(p, lo, hi, depth)
+	} else if p.isUnion() {
+		w.union(p, lo, hi, depth)
 	} else if !w.deep(depth) {
 		w.collect(p, lo, hi)
 		w.raw("{")
@@ -158,6 +162,10 @@ func (w *writer) end(bracket byte) {
 
 // members writes the fields in the records from base on as members.
 func (w *writer) members(p *plan, base, depth int) {
+	if p.shape != nil {
+		w.shapedMembers(p, base, depth, "", false)
+		return
+	}
 	end := len(w.records)
 	i := base
 	if w.compiler.opts.EmitDefaults || p.always {
@@ -166,11 +174,7 @@ func (w *writer) members(p *plan, base, depth int) {
 			if i < end && int(w.records[i].index) == index {
 				j = w.runEnd(i, end)
 			}
-			f := &p.fields[index]
-			switch {
-			case f == p.extra:
-				w.extra(p, i, j)
-			case j > i || w.shows(f) && (f.list || f.key != nil || f.implicit):
+			if f := &p.fields[index]; j > i || w.shows(f) && (f.list || f.key != nil || f.implicit) {
 				w.member(f, i, j, depth)
 			}
 			i = j
@@ -183,27 +187,13 @@ func (w *writer) members(p *plan, base, depth int) {
 			return
 		}
 		j := w.runEnd(i, end)
-		if f := &p.fields[index]; f == p.extra {
-			w.extra(p, i, j)
-		} else {
-			w.member(f, i, j, depth)
-		}
+		w.member(&p.fields[index], i, j, depth)
 		i = j
 	}
 }
 
 // shows reports whether a field is written where it has its default.
 func (w *writer) shows(f *field) bool { return w.compiler.opts.EmitDefaults || f.always }
-
-// extra writes the members that the field p.extra keeps.
-func (w *writer) extra(p *plan, lo, hi int) {
-	if lo < hi {
-		start, end := unspan(w.records[hi-1].bits)
-		if start < end {
-			w.writeExtra(p, w.wire[start:end])
-		}
-	}
-}
 
 // extensions writes the records from lo on, which are of extensions, by the
 // names of these.

@@ -34,6 +34,14 @@ func (w *writer) mapping(f *field, lo, hi, depth int) {
 	if w.deep(depth) {
 		return
 	}
+	w.raw("{")
+	w.mapMembers(f, lo, hi, depth, nil)
+	w.end('}')
+}
+
+// mapMembers writes the entries of a map as members, each with a comma behind
+// it. If shown is not nil, those are left out whose name it reports false for.
+func (w *writer) mapMembers(f *field, lo, hi, depth int, shown func(name string) bool) {
 	base := len(w.entries)
 	defer func() { w.entries = w.entries[:base] }()
 	sorted := true
@@ -51,7 +59,6 @@ func (w *writer) mapping(f *field, lo, hi, depth int) {
 	if !sorted {
 		w.sortEntries(f, base)
 	}
-	w.raw("{")
 	var names map[string]bool
 	end := len(w.entries)
 	for i := base; i < end && w.err == nil; i++ {
@@ -67,13 +74,19 @@ func (w *writer) mapping(f *field, lo, hi, depth int) {
 				continue
 			}
 		}
+		if shown != nil {
+			if name, _ := jsontok.String(w.dst[start:]); !shown(name) {
+				w.dst = w.dst[:start]
+				w.skipEntry(f, e)
+				continue
+			}
+		}
 		w.trail = append(w.trail, mark{start: start, end: len(w.dst), kind: stepKey})
 		w.raw(":")
 		w.entryValue(f, e, depth+1)
 		w.trail = w.trail[:len(w.trail)-1]
 		w.raw(",")
 	}
-	w.end('}')
 }
 
 // entry takes an entry apart.

@@ -26,7 +26,7 @@ func (w *writer) wellKnown(p *plan, base, depth int) {
 	case wktFieldMask:
 		w.fieldMask(base)
 	case wktValue:
-		w.value(p, base, depth)
+		w.valueOf(p, base, depth)
 	case wktStruct:
 		w.mapping(f, base, end, depth)
 	case wktListValue:
@@ -51,8 +51,8 @@ func (w *writer) bits(base int, p *plan, number protowire.Number) uint64 {
 	return 0
 }
 
-// value writes a google.protobuf.Value.
-func (w *writer) value(p *plan, base, depth int) {
+// valueOf writes a google.protobuf.Value.
+func (w *writer) valueOf(p *plan, base, depth int) {
 	end := len(w.records)
 	if base == end {
 		w.warn("a Value that holds nothing became null")
@@ -184,7 +184,7 @@ func (w *writer) any(p *plan, base, depth int) {
 	warnings := len(w.warnings)
 	lo := len(w.records)
 	w.records = append(w.records, record{bits: contents})
-	if inAnyValue(contained.desc) {
+	if contained.inAnyValue() {
 		w.raw(`,"value":`)
 		w.message(contained, lo, lo+1, depth+1)
 		w.raw("}")

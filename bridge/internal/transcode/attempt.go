@@ -1,0 +1,122 @@
+package transcode
+
+// trial is where an attempt began.
+type trial struct {
+	cursor *cursor
+	pos    int
+	out    int
+}
+
+// attempt begins to read a value that may not fit, for which there is another
+// way then. Until [reader.settle], a violation stops the reader and is not
+// kept.
+//
+// What an attempt costs is bounded: other ways to read the value are one that
+// keeps the text as it is, or another form of it, and which form fits is
+// remembered ([reader.form]). Messages count each time that they are read.
+func (r *reader) attempt(c *cursor) trial {
+	r.attempts++
+	return trial{c, c.pos, len(r.out)}
+}
+
+// settle ends an attempt. It returns false, and the reader and the cursor are
+// as before, if the value did not fit. It returns true also where the reader
+// must stop.
+func (r *reader) settle(t trial) bool {
+	r.attempts--
+	if !r.full || r.fatal {
+		return true
+	}
+	r.full = false
+	r.out = r.out[:t.out]
+	t.cursor.pos = t.pos
+	return false
+}
+
+// refuse adds a violation that no other way to read the value can help.
+func (r *reader) refuse(v Violation) {
+	if r.attempts > 0 {
+		if r.fatal {
+			return
+		}
+		r.fatal, r.full = true, true
+		v.Path = r.path.String()
+		r.violations = append(r.violations, v)
+		return
+	}
+	r.report(v)
+}
+
+// decision is the place of a value of several forms.
+type decision struct {
+	at    *byte
+	forms *forms
+}
+
+// form reads a value into the first of its forms that holds it. The kind of
+// the value decides which of them it may be.
+func (r *reader) form(c *cursor, g *forms, depth int) {
+	if len(g.fields) == 1 {
+		r.setField(c, g.fields[0], depth)
+		return
+	}
+	key := decision{&c.data[c.pos], g}
+	if i, ok := r.decided[key]; ok {
+		if i < 0 {
+			r.wrong(c, "wrong type", g.expected())
+		} else {
+			r.setField(c, g.fields[i], depth)
+		}
+		return
+	}
+	last := -1
+	for i, k := range g.accepts {
+		if k.has(c.kind()) {
+			last = i
+		}
+	}
+	lenient := last < 0 && !r.opts.Exact
+	if lenient {
+		last = len(g.fields) - 1
+	}
+	if last < 0 {
+		r.wrong(c, "wrong type", g.expected())
+		return
+	}
+	remember := r.retries > 0
+	for i := range last {
+		if !lenient && !g.accepts[i].has(c.kind()) {
+			continue
+		}
+		t := r.attempt(c)
+		r.retries++
+		r.setField(c, g.fields[i], depth)
+		r.retries--
+		if r.settle(t) {
+			r.decide(remember, key, i)
+			return
+		}
+	}
+	if lenient {
+		t := r.attempt(c)
+		if r.setField(c, g.fields[last], depth); !r.settle(t) {
+			r.wrong(c, "wrong type", g.expected())
+		}
+		return
+	}
+	r.setField(c, g.fields[last], depth)
+	if r.full {
+		last = -1
+	}
+	r.decide(remember, key, last)
+}
+
+func (r *reader) decide(remember bool, key decision, form int) {
+	if !remember {
+		return
+	}
+	if r.decided == nil {
+		r.decided = make(map[decision]int)
+	}
+	r.decided[key] = form
+}
