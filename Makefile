@@ -36,7 +36,7 @@ build: ## Build all packages, and the command as .build/mcp-bridge
 test: check-generate lint unit fuzz ## Run everything that CI runs
 
 .PHONY: unit
-unit: $(NODE_MODULES) ## Run the Go tests with the race detector
+unit: $(NODE_MODULES) $(VALIDATE_PROTO) ## Run the Go tests with the race detector
 	@echo "== go test"
 	go test -race -timeout 15m ./...
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Copies buf/validate/validate.proto, which our .proto files import, from its Go
-# module into the folder given. The module holds no Go packages, so no go.mod
+# module into the folder given, and the messages of protovalidate's conformance
+# tests into one of that name with -testing behind it. The module holds no Go packages, so no go.mod
 # can keep it: its version and checksum are pinned here.
 set -euo pipefail
 
@@ -16,3 +17,6 @@ if [[ $(field Sum) != "$sum" ]]; then
 fi
 mkdir -p "$to/buf/validate"
 install -m 644 "$(field Dir)/proto/protovalidate/buf/validate/validate.proto" "$to/buf/validate/validate.proto"
+rm -rf "$to-testing"
+cp -R "$(field Dir)/proto/protovalidate-testing" "$to-testing"
+chmod -R u+w "$to-testing"

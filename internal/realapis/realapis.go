@@ -1,0 +1,105 @@
+// Package realapis has descriptors of APIs of the real world for tests: those of
+// etcd, Temporal, containerd, Kubernetes' CRI, Qdrant, Milvus, OpenFGA, SpiceDB,
+// Spanner, Bigtable and Envoy, as their Go packages register them, and the
+// messages that protovalidate's own conformance tests are about.
+package realapis
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
+)
+
+var linkedOnce struct {
+	sync.Once
+	set *descriptorpb.FileDescriptorSet
+	err error
+}
+
+// Linked returns the files of the APIs that the module tools/apis links. They
+// are those of a backend that answers reflection by what it has registered: some
+// import others by paths that nobody has.
+//
+// The test is skipped where the packages cannot be had, and fails where nothing
+// may be skipped.
+func Linked(tb testing.TB) *descriptorpb.FileDescriptorSet {
+	tb.Helper()
+	linkedOnce.Do(func() {
+		var stdout, stderr bytes.Buffer
+		cmd := exec.Command("go", "run", ".")
+		cmd.Dir = filepath.Join(nodetools.Root(tb), "tools", "apis")
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if linkedOnce.err = cmd.Run(); linkedOnce.err != nil {
+			tb.Logf("%s", &stderr)
+			return
+		}
+		set := new(descriptorpb.FileDescriptorSet)
+		linkedOnce.err = proto.Unmarshal(stdout.Bytes(), set)
+		linkedOnce.set = set
+	})
+	if linkedOnce.err != nil {
+		nodetools.Missing(tb, "the packages of tools/apis cannot be built: "+linkedOnce.err.Error())
+	}
+	return linkedOnce.set
+}
+
+// Conformance returns the files of protovalidate's conformance cases, and those
+// that they import.
+func Conformance(tb testing.TB) *protoregistry.Files {
+	tb.Helper()
+	root := filepath.Join(nodetools.Root(tb), ".build")
+	paths := []string{filepath.Join(root, "protovalidate"), filepath.Join(root, "protovalidate-testing")}
+	pattern := filepath.Join(paths[1], "buf", "validate", "conformance", "cases")
+	var names []string
+	for _, dir := range []string{"", "*"} {
+		found, err := filepath.Glob(filepath.Join(pattern, dir, "*.proto"))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, path := range found {
+			name, err := filepath.Rel(paths[1], path)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			names = append(names, filepath.ToSlash(name))
+		}
+	}
+	if len(names) == 0 {
+		nodetools.Missing(tb, "protovalidate's conformance cases are not there; run `make tools`")
+	}
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: paths})}
+	files, err := compiler.Compile(tb.Context(), names...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	all := new(protoregistry.Files)
+	for _, file := range files {
+		if err := register(all, file); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return all
+}
+
+// register registers a file and those that it imports.
+func register(all *protoregistry.Files, file protoreflect.FileDescriptor) error {
+	if _, err := all.FindFileByPath(file.Path()); err == nil {
+		return nil
+	}
+	for i := range file.Imports().Len() {
+		if err := register(all, file.Imports().Get(i).FileDescriptor); err != nil {
+			return err
+		}
+	}
+	return all.RegisterFile(file)
+}
