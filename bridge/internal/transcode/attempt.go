@@ -11,9 +11,11 @@ type trial struct {
 // way then. Until [reader.settle], a violation stops the reader and is not
 // kept.
 //
-// What an attempt costs is bounded: other ways to read the value are one that
-// keeps the text as it is, or another form of it, and which form fits is
-// remembered ([reader.form]). Messages count each time that they are read.
+// What attempts cost is bounded. The other way is mostly to keep the text as it
+// is. Where it is to read the text as another type, what was found out about the
+// text is remembered, see [reader.decide], so that nothing is read more often
+// than there are such choices around it, times the types to choose from.
+// Messages count each time that they are read.
 func (r *reader) attempt(c *cursor) trial {
 	r.attempts++
 	return trial{c, c.pos, len(r.out)}
@@ -47,11 +49,15 @@ func (r *reader) refuse(v Violation) {
 	r.report(v)
 }
 
-// decision is the place of a value of several forms.
+// decision is a place in the text where there is a choice of fields: of forms,
+// of which this is the first, or whether a union's field holds the content.
 type decision struct {
 	at    *byte
-	forms *forms
+	field *field
 }
+
+// unfit is the decision that nothing fits.
+const unfit = -1
 
 // form reads a value into the first of its forms that holds it. The kind of
 // the value decides which of them it may be.
@@ -60,9 +66,9 @@ func (r *reader) form(c *cursor, g *forms, depth int) {
 		r.setField(c, g.fields[0], depth)
 		return
 	}
-	key := decision{&c.data[c.pos], g}
+	key := decision{&c.data[c.pos], g.fields[0]}
 	if i, ok := r.decided[key]; ok {
-		if i < 0 {
+		if i == unfit {
 			r.wrong(c, "wrong type", g.expected())
 		} else {
 			r.setField(c, g.fields[i], depth)
@@ -102,15 +108,16 @@ func (r *reader) form(c *cursor, g *forms, depth int) {
 		if r.setField(c, g.fields[last], depth); !r.settle(t) {
 			r.wrong(c, "wrong type", g.expected())
 		}
-		return
+	} else {
+		r.setField(c, g.fields[last], depth)
 	}
-	r.setField(c, g.fields[last], depth)
 	if r.full {
-		last = -1
+		last = unfit
 	}
 	r.decide(remember, key, last)
 }
 
+// decide remembers a decision if the same text may be read again.
 func (r *reader) decide(remember bool, key decision, form int) {
 	if !remember {
 		return

@@ -133,8 +133,11 @@ func (e *enumPlan) exact(raw []byte) (protoreflect.EnumNumber, bool) {
 	case jsontok.KindString:
 		s, ok := unquote(raw)
 		n, known := e.numbers[s]
-		if !ok || !known || e.null {
+		switch {
+		case !ok || !known || e.null:
 			return 0, false
+		case bytes.Equal(e.name(n), raw):
+			return n, true
 		}
 		name, _ := unquote(e.name(n))
 		return n, name == s

@@ -152,11 +152,16 @@ func (r *reader) choose(o *object, depth int) {
 	r.path.push(step{name: s.content})
 	defer r.path.pop()
 	if r.opts.Exact {
+		key := decision{&content.data[content.pos], f}
+		if _, ok := r.decided[key]; ok {
+			return // it is no other decision than unfit
+		}
 		t := r.attempt(content)
 		r.retries++
 		r.setField(content, f, depth)
 		r.retries--
 		if !r.settle(t) {
+			r.decide(r.retries > 0, key, unfit)
 			return
 		}
 	} else {

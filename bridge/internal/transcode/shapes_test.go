@@ -6,8 +6,11 @@ import (
 	"testing"
 
 	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
@@ -187,5 +190,63 @@ func checkFault(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestShapesAsMessages says in which fields the values are.
+func TestShapesAsMessages(t *testing.T) {
+	t.Parallel()
+	all := shapes(t)
+	for _, tt := range []struct {
+		name, message, in, want string
+		opts                    transcode.Options
+	}{
+		{"union", "Content", `{"text":"a","type":"text","x":1}`, `text {text: "a" extra: '{"x":1}'}`, transcode.Options{Exact: true}},
+		{"tag field", "Content", `{"type":"image","data":"AQ"}`, `image {type: "image" data: "\x01"}`, transcode.Options{Exact: true}},
+		{"fallback", "Content", `{"type":"video"}`, `other: '{"type":"video"}'`, transcode.Options{Exact: true}},
+		{"misfit of an arm", "Content", `{"type":"image","data":1}`, `other: '{"type":"image","data":1}'`, transcode.Options{Exact: true}},
+		{"untagged", "Ask", `{"message":"a"}`, `form {message: "a"}`, transcode.Options{Exact: true}},
+		{"tagged", "Ask", `{"mode":"form"}`, `form {mode: "form"}`, transcode.Options{Exact: true}},
+		{"content", "Call", `{"method":"open","params":{"url":"a"}}`, `open {url: "a"}`, transcode.Options{Exact: true}},
+		{"content, lenient", "Call", `{"method":"open","params":{"url":"a"}}`, `open {url: "a"}`, transcode.Options{}},
+		{"other content", "Call", `{"method":"x","params":{"url":"a"}}`, `method: "x" params_json: '{"url":"a"}'`, transcode.Options{Exact: true}},
+		{"no content", "Call", `{"method":"open"}`, `method: "open"`, transcode.Options{}},
+		{"misfit of content", "Call", `{"method":"open","params":{"url":1}}`, `method: "open" params_json: '{"url":1}'`, transcode.Options{Exact: true}},
+		{"text", "Answer", `"a"`, `text: "a"`, transcode.Options{Exact: true}},
+		{"list", "Answer", `[]`, `list {}`, transcode.Options{Exact: true}},
+		{"link", "Answer", `{"url":"a"}`, `link {url: "a"}`, transcode.Options{Exact: true}},
+		{"struct", "Answer", `{"url":1}`, `struct {fields {key: "url" value {number_value: 1}}}`, transcode.Options{}},
+		{"other answer", "Answer", `{"url":1,"url":2}`, `json: '{"url":1,"url":2}'`, transcode.Options{Exact: true}},
+		{"raw answer", "Answer", `"a"`, `json: '"a"'`, transcode.Options{Exact: true, PreferRaw: true}},
+		{"id", "All", `{"id":1.0}`, `id_number: 1`, transcode.Options{Exact: true}},
+		{"text id", "All", `{"id":"1"}`, `id_text: "1"`, transcode.Options{}},
+		{"raw id", "All", `{"id":1.5}`, `id_json: "1.5"`, transcode.Options{Exact: true}},
+		{"schema", "All", `{"inputSchema":{"a":1.0}}`, `input_schema {fields {key: "a" value {number_value: 1}}}`, transcode.Options{Exact: true}},
+		{"raw schema", "All", `{"inputSchema":{"a":9007199254740993}}`, `input_schema_json: '{"a":9007199254740993}'`, transcode.Options{Exact: true}},
+		{"null", "All", `{"ttl":null}`, `ttl_null: NULL_VALUE`, transcode.Options{}},
+		{"scalars", "All", `{"flag":true,"small":1e1,"large":"7","count":8,"ratio":0.1,"text":"a","role":"user","names":["b"]}`,
+			`flag: true small: 10 large: 7 count: 8 ratio: 0.1 text: "a" role: ROLE_USER names: "b"`, transcode.Options{Exact: true}},
+		{"misfits", "All", `{"flag":1,"strict":{"strict":{"number":null}},"typed":{"number":"1","a":2,"b":"c"}}`,
+			`typed {others {key: "a" value: 2} rest: '{"number":"1","b":"c"}'} extra: '{"flag":1,"strict":{"strict":{"number":null}}}'`, transcode.Options{Exact: true}},
+		{"bytes first", "Typed", `{"a":2}`, `rest: '{"a":2}'`, transcode.Options{PreferRaw: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			md := all.ByName(protoreflect.Name(tt.message))
+			wire, err := newCodec(t, md, tt.opts).AppendWire(nil, []byte(tt.in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := dynamicpb.NewMessage(md), dynamicpb.NewMessage(md)
+			if err := proto.Unmarshal(wire, got); err != nil {
+				t.Fatal(err)
+			}
+			if err := prototext.Unmarshal([]byte(tt.want), want); err != nil {
+				t.Fatal(err)
+			}
+			if !proto.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
 	}
 }

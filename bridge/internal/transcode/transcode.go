@@ -14,6 +14,10 @@
 //
 // With [Options.Exact] none of that holds: input is then what output would be.
 //
+// Options of mcp.json.v1 make other JSON of a message than ProtoJSON. What they
+// mean is said where they are declared. A message that is one value stands at
+// the top as that value.
+//
 // Two rules make it stricter than ProtoJSON, because a model cannot see that
 // its value was changed: a 64-bit integer above 2^53 that is written with a
 // fraction or an exponent must be quoted, and a number that a closed enum

@@ -118,14 +118,16 @@ type outline struct {
 	*shape
 	plan *plan
 	base int
-	// tag is a member that is not that of a field, if not empty, and tagged is
-	// set where it is written.
+	// around is the tag of a union around the message, if not empty, and tagged
+	// is set where that is written.
 	around string
 	tagged bool
 	// arm is what is set of a union, or nil.
 	arm *field
-	// kept are the extra members as an object, or nil.
-	kept []byte
+	// kept are the extra members as an object, or nil, and names are those that
+	// were written.
+	kept  []byte
+	names map[string]bool
 }
 
 // shapedMembers is [writer.members] for messages with a shape, and for those
@@ -133,7 +135,6 @@ type outline struct {
 func (w *writer) shapedMembers(p *plan, base, depth int, around string, tagged bool) {
 	o := w.outline(p, base)
 	o.around, o.tagged = around, tagged
-	names := make(map[string]bool) // of extra members that are written
 	all := w.compiler.opts.EmitDefaults || p.always
 	end := len(w.records)
 	i := base
@@ -150,9 +151,9 @@ func (w *writer) shapedMembers(p *plan, base, depth int, around string, tagged b
 		}
 		switch f := &p.fields[index]; {
 		case f == o.extra:
-			w.extra(&o, names)
+			w.extra(&o)
 		case f == o.extraMap:
-			w.mapMembers(f, i, j, depth, func(name string) bool { return w.mayWrite(&o, f, name, names) })
+			w.mapMembers(f, i, j, depth, func(name string) bool { return w.mayWrite(&o, f, name) })
 		case o.hides(f):
 			w.pass(f, i, j)
 		case j > i || w.shows(f) && (f.list || f.key != nil || f.implicit):
@@ -232,15 +233,18 @@ func (w *writer) writes(o *outline, name string) bool {
 
 // mayWrite reports whether an extra member of f can be written beside what is
 // written otherwise, and notes its name.
-func (w *writer) mayWrite(o *outline, f *field, name string, names map[string]bool) bool {
+func (w *writer) mayWrite(o *outline, f *field, name string) bool {
 	why := ""
 	switch {
-	case names[name]:
+	case o.names[name]:
 		why = "it occurs twice"
 	case w.writes(o, name):
 		why = "there is a field of that name"
 	default:
-		names[name] = true
+		if o.names == nil {
+			o.names = make(map[string]bool)
+		}
+		o.names[name] = true
 		return true
 	}
 	w.warn("the member %q of %s is left out, for %s", clip(name, maxNameText), f.desc.FullName(), why)
@@ -264,7 +268,7 @@ func (w *writer) pass(f *field, lo, hi int) {
 }
 
 // extra writes the members that bytes keep, each with a comma behind it.
-func (w *writer) extra(o *outline, names map[string]bool) {
+func (w *writer) extra(o *outline) {
 	if o.kept == nil {
 		return
 	}
@@ -277,7 +281,7 @@ func (w *writer) extra(o *outline, names map[string]bool) {
 			w.warn("a member of %s is left out: %s", o.extra.desc.FullName(), loneSurrogate)
 			continue
 		}
-		if w.mayWrite(o, o.extra, name, names) {
+		if w.mayWrite(o, o.extra, name) {
 			w.dst = append(jsontok.AppendString(w.dst, name), ':')
 			w.dst = append(jsontok.AppendCompact(w.dst, value), ',')
 		}
