@@ -35,6 +35,15 @@ func (r *reader) settle(t trial) bool {
 	return false
 }
 
+// misfit stops an attempt. It reports false where there is none, so that what is
+// wrong is to be told.
+func (r *reader) misfit() bool {
+	if r.attempts > 0 {
+		r.full = true
+	}
+	return r.attempts > 0
+}
+
 // refuse adds a violation that no other way to read the value can help.
 func (r *reader) refuse(v Violation) {
 	if r.attempts > 0 {
@@ -69,7 +78,7 @@ func (r *reader) form(c *cursor, g *forms, depth int) {
 	key := decision{&c.data[c.pos], g.fields[0]}
 	if i, ok := r.decided[key]; ok {
 		if i == unfit {
-			r.wrong(c, "wrong type", g.expected())
+			r.noForm(c, g)
 		} else {
 			r.setField(c, g.fields[i], depth)
 		}
@@ -86,7 +95,7 @@ func (r *reader) form(c *cursor, g *forms, depth int) {
 		last = len(g.fields) - 1
 	}
 	if last < 0 {
-		r.wrong(c, "wrong type", g.expected())
+		r.noForm(c, g)
 		return
 	}
 	remember := r.retries > 0
@@ -106,7 +115,7 @@ func (r *reader) form(c *cursor, g *forms, depth int) {
 	if lenient {
 		t := r.attempt(c)
 		if r.setField(c, g.fields[last], depth); !r.settle(t) {
-			r.wrong(c, "wrong type", g.expected())
+			r.noForm(c, g)
 		}
 	} else {
 		r.setField(c, g.fields[last], depth)
@@ -115,6 +124,13 @@ func (r *reader) form(c *cursor, g *forms, depth int) {
 		last = unfit
 	}
 	r.decide(remember, key, last)
+}
+
+// noForm reports that a value has none of the forms, and passes it.
+func (r *reader) noForm(c *cursor, g *forms) {
+	if !r.misfit() {
+		r.wrong(c, "wrong type", g.expected())
+	}
 }
 
 // decide remembers a decision if the same text may be read again.

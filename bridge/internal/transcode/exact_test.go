@@ -661,6 +661,8 @@ message Part { string p = 1; }
 			}
 		}
 	}
+	_, err := newCodec(t, file.Messages().ByName("Lists"), transcode.Options{}).AppendWire(nil, []byte(`[1]`))
+	checkFault(t, err, "[0]: wrong type; want an array, got the number 1")
 }
 
 // Unions and values stand in an Any as well, and a union may be of groups.

@@ -113,8 +113,7 @@ func (r *reader) wrapped(c *cursor, p *plan) {
 
 // report adds a violation, at the present path unless it has its own.
 func (r *reader) report(v Violation) {
-	if r.attempts > 0 {
-		r.full = true
+	if r.misfit() {
 		return
 	}
 	if len(r.violations) == MaxViolations {
@@ -129,8 +128,7 @@ func (r *reader) report(v Violation) {
 
 // wrong reports that the value does not fit, and passes it.
 func (r *reader) wrong(c *cursor, problem, expected string) {
-	if r.attempts > 0 {
-		r.full = true
+	if r.misfit() {
 		return
 	}
 	r.report(Violation{Problem: problem, Expected: expected, Seen: describe(c.skip())})
@@ -139,8 +137,7 @@ func (r *reader) wrong(c *cursor, problem, expected string) {
 // unknown reports a name that does not exist, and passes its value.
 func (r *reader) unknown(c *cursor, name string, names iter.Seq[string], count int) {
 	c.skip()
-	if r.attempts > 0 {
-		r.full = true
+	if r.misfit() {
 		return
 	}
 	v := Violation{Problem: "unknown field", Suggestions: nearest(name, names, "")}
@@ -336,6 +333,9 @@ func (r *reader) otherMember(c *cursor, o *object, raw []byte, only protoreflect
 	}
 	if od := oneofByName(o.plan.desc, name); od != nil && !r.opts.Exact {
 		r.wrappedOneof(c, o, od, depth)
+		return
+	}
+	if r.misfit() {
 		return
 	}
 	names, count := o.plan.memberNames()
@@ -566,7 +566,8 @@ func (r *reader) list(c *cursor, f *field, depth int) {
 	}
 	if inner, ok := r.listText(c, f, depth); ok {
 		r.elements(inner, f, depth)
-	} else if r.opts.Exact {
+	} else if r.opts.Exact || f.message != nil && r.sub(f).isValue() {
+		// The element might be a list as well, without end.
 		r.wrong(c, "wrong type", "an array")
 	} else {
 		r.element(c, f, depth)

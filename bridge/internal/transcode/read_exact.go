@@ -94,8 +94,7 @@ func (r *reader) exactScalar(c *cursor, f *field) (zero, ok bool) {
 			return v == 0, true
 		}
 	}
-	if r.attempts > 0 {
-		r.full = true
+	if r.misfit() {
 		return false, false
 	}
 	want := expectedElement(f.desc)

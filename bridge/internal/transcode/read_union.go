@@ -115,8 +115,7 @@ func (r *reader) inside(c *cursor, f *field, tag string, depth int) {
 // noArm reports that a tag chooses nothing, and passes the object.
 func (r *reader) noArm(c *cursor, p *plan, tag *cursor) {
 	c.skip()
-	if r.attempts > 0 {
-		r.full = true
+	if r.misfit() {
 		return
 	}
 	s := p.shape

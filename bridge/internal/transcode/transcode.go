@@ -83,7 +83,10 @@ type Options struct {
 	//
 	// JSON is then the same after it has been wire bytes, but for the order of
 	// members, the spelling of strings, of numbers in fields that are numbers,
-	// and of base64, which becomes that with padding.
+	// and of base64, which becomes that with padding, and for fields that are
+	// always written. Members that occur twice in the object of a message are
+	// errors wherever that is, and so are names with half a surrogate pair in a
+	// message that nothing around it keeps.
 	Exact bool
 	// PreferRaw makes the reader put a value that has several forms
 	// (mcp.json.v1) into that of raw JSON, where there is one, and extra
@@ -142,7 +145,7 @@ func New(md protoreflect.MessageDescriptor, resolver Resolver, opts Options) (*C
 }
 
 // AppendWire appends the wire form of arguments, a JSON object. Empty text
-// and null are the empty object. Fields and map entries are in the order of the
+// and null are the empty object, unless [Options.Exact] is set. Fields and map entries are in the order of the
 // text. Implicit fields that have their default value are left out, and numeric
 // lists are packed where the type says so.
 //
@@ -167,6 +170,9 @@ func (c *Codec) AppendWire(dst, arguments []byte) ([]byte, error) {
 //   - A FieldMask that cannot be read back keeps the paths as they are.
 //   - An Any of an unknown type, or with unreadable contents, becomes
 //     {"@type": ..., "value": base64}.
+//   - Raw JSON that is none, and a message of one value that holds none, become
+//     null.
+//   - Extra members are left out that have the name of another one.
 //
 // Fields that the message type does not know are left out. It is an error if
 // wire is no message of the type or is nested too deep; dst is then returned

@@ -124,9 +124,11 @@ type outline struct {
 	tagged bool
 	// arm is what is set of a union, or nil.
 	arm *field
-	// kept are the extra members as an object, or nil, and names are those that
-	// were written.
-	kept  []byte
+	// kept are the extra members as an object, or nil, and keptNames their
+	// names, once these were asked for.
+	kept      []byte
+	keptNames map[string]bool
+	// names are those of extra members that were written.
 	names map[string]bool
 }
 
@@ -210,8 +212,20 @@ func (o *outline) hides(f *field) bool {
 
 // keeps reports whether there is an extra member of a name.
 func (o *outline) keeps(name string) bool {
-	_, ok := jsontok.Lookup(o.kept, name)
-	return ok
+	if o.kept == nil {
+		return false
+	}
+	if o.keptNames == nil {
+		o.keptNames = make(map[string]bool)
+		c := newCursor(o.kept)
+		for more := c.enter(); more; more = c.more() {
+			if name, ok := unquote(c.key()); ok {
+				o.keptNames[name] = true
+			}
+			c.skip()
+		}
+	}
+	return o.keptNames[name]
 }
 
 // writes reports whether a member of that name, which is no extra one, is
