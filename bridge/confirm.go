@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/task"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -70,7 +71,7 @@ func (c *confirmation) question(arguments json.RawMessage) string {
 		if len(shown) == 0 {
 			return "(not set)"
 		}
-		return shorten(strings.Join(shown, ", "), maxShown)
+		return clip.Text(strings.Join(shown, ", "), maxShown)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
@@ -72,7 +73,7 @@ func (t *typeTool) call(ctx context.Context, arguments json.RawMessage) (*protoc
 		if d == nil {
 			in.fault(transcode.Violation{
 				Path: "name", Problem: "there is no such type", Expected: "the full name of a message or an enum, as the schemas of tools show it",
-				Seen: strconv.Quote(shorten(in.name, maxSummary)),
+				Seen: strconv.Quote(clip.Text(in.name, maxSummary)),
 			})
 			break
 		}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/search"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
@@ -182,7 +183,7 @@ func (m *metaTools) named(in *metaArguments) *tool {
 	if t != nil {
 		return t
 	}
-	v := transcode.Violation{Path: "name", Problem: "there is no such tool; find one with " + SearchTool, Seen: strconv.Quote(shorten(in.name, maxSummary))}
+	v := transcode.Violation{Path: "name", Problem: "there is no such tool; find one with " + SearchTool, Seen: strconv.Quote(clip.Text(in.name, maxSummary))}
 	hits, _ := m.index().Search(in.name, 3)
 	for _, h := range hits {
 		v.Suggestions = append(v.Suggestions, h.Name)
@@ -213,7 +214,7 @@ func (m *metaTools) search(arguments json.RawMessage) *protocol.Result {
 // firstLine returns the first line of a description, shortened.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return shorten(line, maxSummary)
+	return clip.Text(line, maxSummary)
 }
 
 // structured makes a CallToolResult of a JSON object.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
@@ -35,7 +35,7 @@ func readMetaArguments(data json.RawMessage, known ...string) *metaArguments {
 	err := jsontok.Object(data, func(key, value []byte) error {
 		name := string(key)
 		if !slices.Contains(known, name) {
-			a.fault(transcode.Violation{Path: shorten(name, maxSummary), Problem: "unknown member", Suggestions: known})
+			a.fault(transcode.Violation{Path: clip.Text(name, maxSummary), Problem: "unknown member", Suggestions: known})
 			return nil
 		}
 		kind := jsontok.KindOf(value)
@@ -97,19 +97,5 @@ func (a *metaArguments) object(to *json.RawMessage, name string, value []byte) {
 }
 
 func (a *metaArguments) wrong(name, want string, value []byte) {
-	a.fault(transcode.Violation{Path: name, Problem: "wrong type", Expected: want, Seen: shorten(string(value), 60)})
-}
-
-// shorten cuts s to at most n bytes, at the beginning of a character, and
-// marks the cut.
-func shorten(s string, n int) string {
-	const mark = "..."
-	if len(s) <= n {
-		return s
-	}
-	n -= len(mark)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + mark
+	a.fault(transcode.Violation{Path: name, Problem: "wrong type", Expected: want, Seen: clip.Text(string(value), 60)})
 }

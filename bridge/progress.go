@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -125,7 +126,7 @@ func (p *progress) step(ctx context.Context, n int, text []byte) error {
 	if p.value > 0 && now.Sub(p.last) < progressInterval {
 		return nil
 	}
-	return p.send(ctx, float64(n), now, clip(text))
+	return p.send(ctx, float64(n), now, clip.Text(string(text[:min(len(text), maxProgressText+1)]), maxProgressText))
 }
 
 func (p *progress) send(ctx context.Context, value float64, now time.Time, message string) error {
@@ -145,12 +146,4 @@ func (p *progress) send(ctx context.Context, value float64, now time.Time, messa
 	}
 	p.value, p.last = value, now
 	return p.n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationProgress, Params: append(params, '}')})
-}
-
-// clip cuts text to maxProgressText. A cut character becomes U+FFFD.
-func clip(text []byte) string {
-	if len(text) > maxProgressText {
-		return string(text[:maxProgressText]) + "..."
-	}
-	return string(text)
 }

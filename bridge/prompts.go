@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -89,7 +90,7 @@ func (b *Bridge) getPrompt(ctx context.Context, r *protocol.Request) (*protocol.
 	}
 	p := b.catalog.Load().prompt(name)
 	if p == nil {
-		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no prompt %q; prompts/list names those there are", shorten(name, maxSummary))
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no prompt %q; prompts/list names those there are", clip.Text(name, maxSummary))
 	}
 	arguments, ok := jsontok.Lookup(r.Params, "arguments")
 	switch kind := jsontok.KindOf(arguments); {

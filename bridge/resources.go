@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -275,7 +276,7 @@ func (b *Bridge) cannotRead(ctx context.Context, r *protocol.Request, res *resou
 }
 
 func noResource(r *protocol.Request, uri, why string) error {
-	e := &protocol.Error{Code: protocol.CodeInvalidParams, Message: fmt.Sprintf("%s: %s", shorten(uri, maxSummary), why)}
+	e := &protocol.Error{Code: protocol.CodeInvalidParams, Message: fmt.Sprintf("%s: %s", clip.Text(uri, maxSummary), why)}
 	if !r.Meta.Revision.Modern() {
 		e.Code = protocol.CodeResourceNotFound
 	}

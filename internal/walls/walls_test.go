@@ -94,7 +94,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/schema"},
-		may:       []string{"gen/mcp/..."},
+		may:       []string{"bridge/internal/customoption", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),
 		why:       "what a type becomes is a matter of its descriptor",
 	},
@@ -106,22 +106,28 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/fieldpath"},
+		may:       []string{"bridge/internal/clip"},
 		elsewhere: slices.Concat(protobuf, validate),
 		why:       "how a field is called is a matter of its descriptor",
 	},
 	{
 		packages:  []string{"bridge/internal/validate"},
-		may:       []string{"bridge/internal/fieldpath", "bridge/internal/transcode"},
+		may:       []string{"bridge/internal/clip", "bridge/internal/fieldpath", "bridge/internal/transcode"},
 		elsewhere: slices.Concat(protobuf, validate, []string{"cel.dev/cel-go/..."}),
 		why:       "whether a value follows its rules is a matter of its descriptor, and only this room knows CEL",
 	},
 	{
+		packages: []string{"bridge/internal/clip"},
+		why:      "it shortens texts and knows none of them",
+	},
+	{
 		packages: []string{"bridge/internal/search"},
+		may:      []string{"bridge/internal/clip"},
 		why:      "it ranks texts, and knows neither MCP nor protobuf",
 	},
 	{
 		packages:  []string{"bridge/internal/status", "bridge/internal/metadata"},
-		may:       []string{"protocol", "internal/jsontok", "bridge/internal/rpc/...", "bridge/internal/fieldpath", "bridge/internal/transcode", "gen/mcp/..."},
+		may:       []string{"protocol", "internal/jsontok", "bridge/internal/rpc/...", "bridge/internal/clip", "bridge/internal/fieldpath", "bridge/internal/transcode", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),
 		why:       "a translation knows both sides and nobody who uses it",
 	},

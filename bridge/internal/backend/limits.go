@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -33,6 +34,9 @@ const (
 	MaxLimitBytes    = 4 << 20
 	MaxLimitTime     = time.Hour
 )
+
+// maxQuoted is how much of a wrong limit an error quotes, in bytes.
+const maxQuoted = 60
 
 // LimitsArgument is the argument by which a call sets limits of its own:
 // {"messages": 10, "bytes": 4096, "seconds": 2.5}. It is there for methods
@@ -72,7 +76,7 @@ func (p *Plan) splitLimits(arguments json.RawMessage) (json.RawMessage, Limits, 
 			v.Path += "." + name
 		}
 		if seen != nil {
-			v.Seen = clipText(string(seen))
+			v.Seen = clip.Text(string(seen), maxQuoted)
 		}
 		violations = append(violations, v)
 	}
@@ -86,7 +90,7 @@ func (p *Plan) splitLimits(arguments json.RawMessage) (json.RawMessage, Limits, 
 		case "seconds":
 			ceiling = max(p.settings.Limits.Time, MaxLimitTime).Seconds()
 		default:
-			bad("", fmt.Sprintf("unknown limit %s", strconv.Quote(clipText(name))), "messages, bytes or seconds", nil)
+			bad("", fmt.Sprintf("unknown limit %s", strconv.Quote(clip.Text(name, maxQuoted))), "messages, bytes or seconds", nil)
 			return nil
 		}
 		n, ok := number(value)
@@ -122,13 +126,4 @@ func number(value []byte) (float64, bool) {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	return n, err == nil && !math.IsNaN(n)
-}
-
-// clipText cuts what an error quotes.
-func clipText(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	return s[:most] + "..."
 }

@@ -3,8 +3,8 @@ package backend
 import (
 	"strconv"
 	"time"
-	"unicode/utf8"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/operation"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
@@ -68,19 +68,6 @@ func (o *Operations) progress(metadata *operation.Any) Progress {
 		}
 		return nil
 	})
-	p.Text = clipProgress(string(text))
+	p.Text = clip.Text(string(text), MaxProgressText)
 	return p
-}
-
-// clipProgress cuts s at the beginning of a character, and marks the cut.
-func clipProgress(s string) string {
-	const mark = "..."
-	if len(s) <= MaxProgressText {
-		return s
-	}
-	n := MaxProgressText - len(mark)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + mark
 }

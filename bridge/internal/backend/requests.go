@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
@@ -58,7 +59,7 @@ func (c *compiled) encode(arguments json.RawMessage) ([]byte, error) {
 func streamed(arguments json.RawMessage, faults *transcode.ArgumentError) (messages json.RawMessage, found bool) {
 	err := jsontok.Object(arguments, func(key, value []byte) error {
 		if string(key) != MessagesArgument {
-			v := transcode.Violation{Path: clipText(string(key)), Problem: "unknown field", Expected: MessagesArgument + ", the list of the messages to send"}
+			v := transcode.Violation{Path: clip.Text(string(key), maxQuoted), Problem: "unknown field", Expected: MessagesArgument + ", the list of the messages to send"}
 			return faults.Add("", &transcode.ArgumentError{Violations: []transcode.Violation{v}})
 		}
 		messages, found = value, true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -25,16 +26,12 @@ func Read(d protoreflect.Descriptor, declaredIn string, number protowire.Number,
 	if opts == nil || !opts.ProtoReflect().IsValid() || !Imports(d.ParentFile(), declaredIn) {
 		return nil
 	}
-	encoded, err := proto.MarshalOptions{AllowPartial: true}.Marshal(opts)
-	if err != nil {
-		return nil //nolint:nilerr // options that cannot be encoded are none
-	}
 	var value []byte
-	for num, part := range Fields(encoded) {
-		if num == number {
-			value = append(value, part...) // several are merged
+	Each(d, func(f Field) {
+		if f.Number == number && f.Type == protowire.BytesType {
+			value = append(value, f.Bytes...) // several are merged
 		}
-	}
+	})
 	if value == nil {
 		return nil
 	}
@@ -58,26 +55,75 @@ func Imports(file protoreflect.FileDescriptor, suffix string) bool {
 	return false
 }
 
-// Fields iterates over the length-delimited fields of an encoded message, up
-// to the first malformed one.
-func Fields(b []byte) iter.Seq2[protowire.Number, []byte] {
-	return func(yield func(protowire.Number, []byte) bool) {
+// Field is one field of an encoded message.
+type Field struct {
+	Number protowire.Number
+	Type   protowire.Type
+	// Value is that of a varint or a field of fixed size.
+	Value uint64
+	// Bytes is the content of a length-delimited field.
+	Bytes []byte
+}
+
+// encodings are buffers for encoded options.
+var encodings = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxKept is the size of a buffer that is kept for the next options.
+const maxKept = 1 << 20
+
+// Each calls f for the fields of the encoded options of d, as [Fields] yields
+// them. What f is given is valid during the call only. Options that cannot be
+// encoded count as none.
+func Each(d protoreflect.Descriptor, f func(Field)) {
+	opts := d.Options()
+	if opts == nil || !opts.ProtoReflect().IsValid() {
+		return
+	}
+	buf, ok := encodings.Get().(*[]byte)
+	if !ok {
+		return // the pool holds nothing else
+	}
+	b, err := proto.MarshalOptions{AllowPartial: true}.MarshalAppend((*buf)[:0], opts)
+	if err == nil {
+		for field := range Fields(b) {
+			f(field)
+		}
+	}
+	if cap(b) <= maxKept {
+		*buf = b
+		encodings.Put(buf)
+	}
+}
+
+// Fields iterates over the fields of an encoded message, up to the first
+// malformed one.
+func Fields(b []byte) iter.Seq[Field] {
+	return func(yield func(Field) bool) {
 		for len(b) > 0 {
-			num, typ, n := protowire.ConsumeTag(b)
-			if n < 0 {
+			var f Field
+			var n int
+			if f.Number, f.Type, n = protowire.ConsumeTag(b); n < 0 {
 				return
 			}
 			b = b[n:]
-			size := protowire.ConsumeFieldValue(num, typ, b)
-			if size < 0 {
+			switch f.Type {
+			case protowire.VarintType:
+				f.Value, n = protowire.ConsumeVarint(b)
+			case protowire.BytesType:
+				f.Bytes, n = protowire.ConsumeBytes(b)
+			case protowire.Fixed32Type:
+				var w uint32
+				w, n = protowire.ConsumeFixed32(b)
+				f.Value = uint64(w)
+			case protowire.Fixed64Type:
+				f.Value, n = protowire.ConsumeFixed64(b)
+			default:
+				n = protowire.ConsumeFieldValue(f.Number, f.Type, b)
+			}
+			if n < 0 || !yield(f) {
 				return
 			}
-			if typ == protowire.BytesType {
-				if value, n := protowire.ConsumeBytes(b); n < 0 || !yield(num, value) {
-					return
-				}
-			}
-			b = b[size:]
+			b = b[n:]
 		}
 	}
 }

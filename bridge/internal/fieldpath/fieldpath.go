@@ -9,10 +9,11 @@ package fieldpath
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 )
 
 const (
@@ -141,20 +142,8 @@ func FromProto(path *validate.FieldPath, md protoreflect.MessageDescriptor) stri
 		case validate.FieldPathElement_UintKey_case:
 			out.WriteString("[" + strconv.Quote(strconv.FormatUint(e.GetUintKey(), 10)) + "]")
 		case validate.FieldPathElement_StringKey_case:
-			out.WriteString("[" + strconv.Quote(clip(e.GetStringKey(), maxKey)) + "]")
+			out.WriteString("[" + strconv.Quote(clip.Text(e.GetStringKey(), maxKey)) + "]")
 		}
 	}
 	return out.String()
-}
-
-// clip cuts s to at most n bytes, at the beginning of a character, and marks
-// the cut.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
 }

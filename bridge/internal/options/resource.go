@@ -1,7 +1,7 @@
 package options
 
 import (
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/customoption"
@@ -25,27 +25,20 @@ type ResourceType struct {
 
 // ResourceOf returns the option of a message, and false if it has none.
 func ResourceOf(md protoreflect.MessageDescriptor) (t ResourceType, ok bool) {
-	opts := md.Options()
-	if opts == nil || !opts.ProtoReflect().IsValid() {
-		return t, false
-	}
-	encoded, err := proto.MarshalOptions{AllowPartial: true}.Marshal(opts)
-	if err != nil {
-		return t, false
-	}
-	for num, value := range customoption.Fields(encoded) {
-		if num != resourceNumber {
-			continue
+	customoption.Each(md, func(f customoption.Field) {
+		if f.Number != resourceNumber || f.Type != protowire.BytesType {
+			return
 		}
 		ok = true
-		for num, value := range customoption.Fields(value) {
-			switch num {
-			case resourceType:
-				t.Type = string(value)
-			case resourcePatterns:
-				t.Patterns = append(t.Patterns, string(value))
+		for part := range customoption.Fields(f.Bytes) {
+			switch {
+			case part.Type != protowire.BytesType:
+			case part.Number == resourceType:
+				t.Type = string(part.Bytes)
+			case part.Number == resourcePatterns:
+				t.Patterns = append(t.Patterns, string(part.Bytes))
 			}
 		}
-	}
+	})
 	return t, ok
 }

@@ -1,16 +1,11 @@
 package schema
 
 import (
-	"sync"
-
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-)
 
-// Options are read from their encoding. A custom option is a known extension
-// in a linked-in file, a dynamic one in a compiled file and an unknown field
-// in a file that came by reflection; encoded, the three are the same.
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/customoption"
+)
 
 // Numbers of google.api.field_behavior and of its values.
 const (
@@ -71,15 +66,15 @@ func (o fieldOptions) travels(dir direction) bool {
 
 func readFieldOptions(fd protoreflect.FieldDescriptor) fieldOptions {
 	var o fieldOptions
-	eachOption(fd, func(num protowire.Number, typ protowire.Type, v uint64, data []byte) {
+	customoption.Each(fd, func(f customoption.Field) {
 		switch {
-		case num == validateNumber && typ == protowire.BytesType:
-			o.rules = append(o.rules, data...) // parts of a message merge
-		case num != fieldBehaviorNumber:
-		case typ == protowire.VarintType:
-			o.add(v)
-		case typ == protowire.BytesType: // packed
-			for len(data) > 0 {
+		case f.Number == validateNumber && f.Type == protowire.BytesType:
+			o.rules = append(o.rules, f.Bytes...) // parts of a message merge
+		case f.Number != fieldBehaviorNumber:
+		case f.Type == protowire.VarintType:
+			o.add(f.Value)
+		case f.Type == protowire.BytesType: // packed
+			for data := f.Bytes; len(data) > 0; {
 				v, n := protowire.ConsumeVarint(data)
 				if n < 0 {
 					return
@@ -96,9 +91,9 @@ func readFieldOptions(fd protoreflect.FieldDescriptor) fieldOptions {
 // d, or nil.
 func extensionBytes(d protoreflect.Descriptor, extension protowire.Number) []byte {
 	var b []byte
-	eachOption(d, func(num protowire.Number, typ protowire.Type, _ uint64, data []byte) {
-		if num == extension && typ == protowire.BytesType {
-			b = append(b, data...)
+	customoption.Each(d, func(f customoption.Field) {
+		if f.Number == extension && f.Type == protowire.BytesType {
+			b = append(b, f.Bytes...)
 		}
 	})
 	return b
@@ -108,15 +103,15 @@ func extensionBytes(d protoreflect.Descriptor, extension protowire.Number) []byt
 // "". Additional bindings are other ways to the same method.
 func httpVerb(md protoreflect.MethodDescriptor) string {
 	verb := ""
-	eachOption(md, func(num protowire.Number, typ protowire.Type, _ uint64, rule []byte) {
-		if num != httpNumber || typ != protowire.BytesType {
+	customoption.Each(md, func(f customoption.Field) {
+		if f.Number != httpNumber || f.Type != protowire.BytesType {
 			return
 		}
-		eachField(rule, func(num protowire.Number, typ protowire.Type, _ uint64, _ []byte) {
-			if typ != protowire.BytesType {
-				return
+		for rule := range customoption.Fields(f.Bytes) {
+			if rule.Type != protowire.BytesType {
+				continue
 			}
-			switch num { // members of a oneof: the last one counts
+			switch rule.Number { // members of a oneof: the last one counts
 			case httpRuleGet:
 				verb = "GET"
 			case httpRulePut:
@@ -130,68 +125,9 @@ func httpVerb(md protoreflect.MethodDescriptor) string {
 			case httpRuleCustom:
 				verb = "CUSTOM"
 			}
-		})
+		}
 	})
 	return verb
-}
-
-// encodings are buffers for encoded options.
-var encodings = sync.Pool{New: func() any { return new([]byte) }}
-
-// eachOption calls f for the encoded options of d, as [eachField] does. What f
-// is given is valid during the call only. Options that cannot be encoded count
-// as none.
-func eachOption(d protoreflect.Descriptor, f func(num protowire.Number, typ protowire.Type, v uint64, data []byte)) {
-	opts := d.Options()
-	if opts == nil || !opts.ProtoReflect().IsValid() {
-		return
-	}
-	buf, ok := encodings.Get().(*[]byte)
-	if !ok {
-		return // the pool holds nothing else
-	}
-	b, err := proto.MarshalOptions{AllowPartial: true}.MarshalAppend((*buf)[:0], opts)
-	if err == nil {
-		eachField(b, f)
-	}
-	if cap(b) <= MaxMaxBytes {
-		*buf = b
-		encodings.Put(buf)
-	}
-}
-
-// eachField calls f for the fields of an encoded message up to the first
-// malformed one. v is set for varints and fixed-size values, data for
-// length-delimited fields.
-func eachField(b []byte, f func(num protowire.Number, typ protowire.Type, v uint64, data []byte)) {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return
-		}
-		b = b[n:]
-		var v uint64
-		var data []byte
-		switch typ {
-		case protowire.VarintType:
-			v, n = protowire.ConsumeVarint(b)
-		case protowire.BytesType:
-			data, n = protowire.ConsumeBytes(b)
-		case protowire.Fixed32Type:
-			var w uint32
-			w, n = protowire.ConsumeFixed32(b)
-			v = uint64(w)
-		case protowire.Fixed64Type:
-			v, n = protowire.ConsumeFixed64(b)
-		default:
-			n = protowire.ConsumeFieldValue(num, typ, b)
-		}
-		if n < 0 {
-			return
-		}
-		f(num, typ, v, data)
-		b = b[n:]
-	}
 }
 
 // deprecated reports whether the option "deprecated" of d is set.

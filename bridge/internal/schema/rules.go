@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/customoption"
 )
 
 // Rules of protovalidate say which messages a backend accepts. In the schema
@@ -84,16 +86,16 @@ func newFieldRules(rules *validate.FieldRules, hasZero, member bool) fieldRules 
 	}
 	ignore := rules.GetIgnore()
 	explicit := rules.HasIgnore()
-	eachField(rules.ProtoReflect().GetUnknown(), func(num protowire.Number, typ protowire.Type, v uint64, _ []byte) {
+	for f := range customoption.Fields(rules.ProtoReflect().GetUnknown()) {
 		switch {
-		case typ != protowire.VarintType || v == 0:
-		case num == legacySkipped:
+		case f.Type != protowire.VarintType || f.Value == 0:
+		case f.Number == legacySkipped:
 			ignore = validate.Ignore_IGNORE_ALWAYS
 		case explicit:
-		case num == legacyIgnoreEmpty, num == ignoreNumber && v == legacyIgnoreZero:
+		case f.Number == legacyIgnoreEmpty, f.Number == ignoreNumber && f.Value == legacyIgnoreZero:
 			ignore = validate.Ignore_IGNORE_IF_ZERO_VALUE
 		}
-	})
+	}
 	if ignore == validate.Ignore_IGNORE_ALWAYS {
 		return fieldRules{lax: true}
 	}

@@ -10,6 +10,8 @@ import (
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/customoption"
 )
 
 const (
@@ -84,39 +86,39 @@ func (s fieldRules) predefined(c *cache, fd protoreflect.FieldDescriptor, g *col
 	of := m.Get(typ).Message()
 	told := 0
 	last := protowire.Number(0)
-	eachField(of.GetUnknown(), func(num protowire.Number, wire protowire.Type, v uint64, data []byte) {
-		if num < 1000 || num == last || told >= maxCustom {
-			return // a list, of which one text is enough
+	for f := range customoption.Fields(of.GetUnknown()) {
+		if f.Number < 1000 || f.Number == last || told >= maxCustom {
+			continue // a list, of which one text is enough
 		}
-		last = num
+		last = f.Number
 		told++
-		xd := c.predefined.find(fd.ParentFile(), of.Descriptor().FullName(), num)
+		xd := c.predefined.find(fd.ParentFile(), of.Descriptor().FullName(), f.Number)
 		if xd == nil {
-			return
+			continue
 		}
-		for _, text := range predefinedTexts(xd, wire, v, data) {
+		for _, text := range predefinedTexts(xd, f) {
 			g.sayUnless(text, false)
 		}
-	})
+	}
 }
 
 // predefinedTexts returns the words of a predefined rule with the value given.
-func predefinedTexts(xd protoreflect.FieldDescriptor, wire protowire.Type, v uint64, data []byte) []string {
-	if xd.Kind() == protoreflect.BoolKind && v == 0 {
+func predefinedTexts(xd protoreflect.FieldDescriptor, value customoption.Field) []string {
+	if xd.Kind() == protoreflect.BoolKind && value.Value == 0 {
 		return nil // as a rule, such a rule is switched off
 	}
 	rules := new(validate.PredefinedRules)
 	if !unmarshalRules(extensionBytes(xd, predefinedNumber), rules) {
 		return nil
 	}
-	value := ruleValue(xd, wire, v, data)
-	if value != "" {
-		value = " (" + clip(string(xd.Name()), maxNameText) + ": " + value + ")"
+	shown := ruleValue(xd, value.Type, value.Value, value.Bytes)
+	if shown != "" {
+		shown = " (" + clip(string(xd.Name()), maxNameText) + ": " + shown + ")"
 	}
 	var texts []string
 	for _, text := range celTexts(rules.GetCel(), nil) {
 		if text != "" {
-			text = strings.TrimSuffix(text, ".") + value + "."
+			text = strings.TrimSuffix(text, ".") + shown + "."
 		}
 		texts = append(texts, text)
 	}

@@ -3,6 +3,8 @@ package search
 import (
 	"slices"
 	"strings"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 )
 
 // fields of a document, by which words are weighed.
@@ -55,19 +57,19 @@ func (b *builder) add(d Document) {
 			b.count(w, field, first)
 		}
 	}
-	text(fieldName, cut(d.Name, maxText))
+	text(fieldName, clip.Head(d.Name, maxText))
 	// Two words of a name may be one elsewhere, as in "check out".
 	last := ""
-	for w := range words(cut(d.Name, maxText)) {
+	for w := range words(clip.Head(d.Name, maxText)) {
 		if last != "" && len(last)+len(w) <= maxJoined {
 			b.count(last+w, fieldWords, first)
 		}
 		last = w
 	}
-	text(fieldTitle, cut(d.Title, maxText))
-	text(fieldDescription, cut(d.Description, maxText))
+	text(fieldTitle, clip.Head(d.Title, maxText))
+	text(fieldDescription, clip.Head(d.Description, maxText))
 	for _, w := range d.Words[:min(len(d.Words), maxWords)] {
-		text(fieldWords, cut(w, maxText))
+		text(fieldWords, clip.Head(w, maxText))
 	}
 	for f, n := range lengths {
 		b.sums[f] += int(n)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 )
 
 // words yields the words of a text: runs of letters and digits, split at
@@ -136,7 +138,7 @@ var synonyms = func() map[string][]string {
 
 // queryTerms returns the words of a query that count, each once.
 func queryTerms(query string) []string {
-	query = cut(query, MaxQuery)
+	query = clip.Head(query, MaxQuery)
 	var terms, stopped []string
 	seen := make(map[string]bool)
 	for w := range words(query) {
@@ -158,15 +160,4 @@ func queryTerms(query string) []string {
 		return stopped[:min(len(stopped), maxTerms)]
 	}
 	return terms
-}
-
-// cut cuts s to at most n bytes, at the beginning of a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

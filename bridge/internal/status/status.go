@@ -22,7 +22,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -31,6 +30,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -156,7 +156,7 @@ func sanitised(st *statuspb.Status) *statuspb.Status {
 	switch code.Code(st.GetCode()) {
 	case code.Code_UNKNOWN, code.Code_INTERNAL, code.Code_DATA_LOSS:
 		message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")
-		message = clip(strings.TrimSpace(message), MaxInternalMessage)
+		message = clip.Text(strings.TrimSpace(message), MaxInternalMessage)
 	}
 	debug := (&errdetails.DebugInfo{}).ProtoReflect().Descriptor().FullName()
 	stripped := false
@@ -236,18 +236,4 @@ func (d details) FindExtensionByNumber(message protoreflect.FullName, number pro
 		}
 	}
 	return protoregistry.GlobalTypes.FindExtensionByNumber(message, number)
-}
-
-// clip cuts s to at most n bytes, at the beginning of a character, and marks
-// the cut.
-func clip(s string, n int) string {
-	const mark = "..."
-	if len(s) <= n {
-		return s
-	}
-	n -= len(mark)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + mark
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/fieldpath"
 )
 
@@ -66,7 +67,7 @@ func (b *builder) item(s string) {
 	b.line("- " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  "))
 }
 
-func (b *builder) String() string { return clip(b.b.String(), MaxText) }
+func (b *builder) String() string { return clip.Text(b.b.String(), MaxText) }
 
 // clean takes out what a terminal or a model may take for more than text:
 // control characters, those that change the direction of writing, and the

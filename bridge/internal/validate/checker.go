@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/fieldpath"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
@@ -170,7 +170,7 @@ func seen(fd protoreflect.FieldDescriptor, val protoreflect.Value) string {
 	}
 	switch v := val.Interface().(type) {
 	case string:
-		return strconv.Quote(clip(v, maxSeen))
+		return strconv.Quote(clip.Text(v, maxSeen))
 	case bool:
 		return strconv.FormatBool(v)
 	case int32:
@@ -194,16 +194,4 @@ func seen(fd protoreflect.FieldDescriptor, val protoreflect.Value) string {
 		return strconv.FormatInt(int64(v), 10)
 	}
 	return ""
-}
-
-// clip cuts s to at most n bytes, at the beginning of a character, and marks
-// the cut.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.TrimSpace(s[:n]) + "..."
 }

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 )
 
 // plan is how the messages of one type are checked. It is immutable.
@@ -46,7 +48,7 @@ func (v *Validator) compile(md protoreflect.MessageDescriptor, types []protorefl
 			}
 			c.literal += r.size
 			if c.steps(extent{}) > MaxSteps {
-				return off("a rule of %s may take too long on any message: %s", typ.FullName(), clip(text, maxMessage))
+				return off("a rule of %s may take too long on any message: %s", typ.FullName(), clip.Text(text, maxMessage))
 			}
 			p.costs = append(p.costs, c)
 		}

@@ -30,6 +30,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
@@ -151,7 +152,7 @@ func oneLine(s string, n int) string {
 		}
 		return r
 	}, s)
-	return clip(strings.Join(strings.Fields(s), " "), n)
+	return clip.Text(strings.Join(strings.Fields(s), " "), n)
 }
 
 // resolver finds the types of a descriptor set, and after them those that are
