@@ -172,6 +172,21 @@ func (c *config) comment(fd protoreflect.FieldDescriptor) string {
 	return o.GetDescription()
 }
 
+// visible returns a set without the fields that options hide. All else is built
+// on it, so a hidden field is nowhere. The notes say which options cannot be
+// read.
+func (c *config) visible(set *descriptor.Set) (visible *descriptor.Set, notes []string, err error) {
+	hidden := make(map[protoreflect.FullName]bool)
+	set.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		if err := c.options.Hidden(file, hidden); err != nil {
+			notes = append(notes, err.Error()+"; it is ignored")
+		}
+		return true
+	})
+	visible, err = set.Without(hidden)
+	return visible, notes, err
+}
+
 // checkNames reports the names in the file of options that there are not.
 func (s *said) checkNames(cfg *config, sets []*descriptor.Set) {
 	var services, methods []string

@@ -79,9 +79,17 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		errs    []error
 	)
 	says.checkNames(cfg, sets)
+	sets = slices.Clone(sets)
 	for i, set := range sets {
 		c.sources = append(c.sources, set.Version())
 		c.warnings = append(c.warnings, set.Warnings()...)
+		set, notes, err := cfg.visible(set)
+		says.notes = append(says.notes, notes...)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		sets[i] = set
 		services, err := set.Select(upstreams[i].Services)
 		if err != nil {
 			errs = append(errs, err)

@@ -98,6 +98,9 @@ func (t *typeTool) find(ctx context.Context, name protoreflect.FullName) (protor
 			var err error
 			set, err = s.from.Load(ctx)
 			cancel()
+			if err == nil {
+				set, _, err = t.cfg.visible(set)
+			}
 			if err != nil {
 				return nil, fmt.Errorf("read the descriptors again: %w", err)
 			}

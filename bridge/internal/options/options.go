@@ -53,6 +53,60 @@ func (s *Set) Field(d protoreflect.FieldDescriptor) (*optionsv1.FieldOptions, er
 	return o, err
 }
 
+// Hidden adds the fields of a file that are hidden. The error says which options
+// cannot be read.
+func (s *Set) Hidden(file protoreflect.FileDescriptor, into map[protoreflect.FullName]bool) error {
+	says := customoption.Imports(file, declaredIn)
+	if !says && !s.hides() {
+		return nil
+	}
+	var errs []error
+	field := func(fd protoreflect.FieldDescriptor) {
+		o, err := s.Field(fd)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if o.GetHide() {
+			into[fd.FullName()] = true
+		}
+	}
+	var messages func(protoreflect.MessageDescriptors)
+	extensions := func(list protoreflect.ExtensionDescriptors) {
+		for i := range list.Len() {
+			field(list.Get(i))
+		}
+	}
+	messages = func(list protoreflect.MessageDescriptors) {
+		for i := range list.Len() {
+			md := list.Get(i)
+			if md.IsMapEntry() {
+				continue
+			}
+			for j := range md.Fields().Len() {
+				field(md.Fields().Get(j))
+			}
+			extensions(md.Extensions())
+			messages(md.Messages())
+		}
+	}
+	messages(file.Messages())
+	extensions(file.Extensions())
+	return errors.Join(errs...)
+}
+
+// hides reports whether the file of options hides fields.
+func (s *Set) hides() bool {
+	if s == nil {
+		return false
+	}
+	for _, o := range s.file.GetFields() {
+		if o.GetHide() {
+			return true
+		}
+	}
+	return false
+}
+
 // Has reports whether the file says something about a method, so that what is
 // wrong with its options is the operator's to mend.
 func (s *Set) Has(method protoreflect.FullName) bool {

@@ -633,14 +633,19 @@ func (x *Prompt) GetTextField() string {
 	return ""
 }
 
-// FieldOptions are about a field of a request.
+// FieldOptions are about a field of a request, or of a response.
 type FieldOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the field means, in place of its comment.
 	Description string `protobuf:"bytes,1,opt,name=description,proto3" json:"description,omitempty"`
 	// How values are completed in arguments of prompts and in variables of
 	// resource templates. Enums and booleans need none.
-	Completion    *Completion `protobuf:"bytes,2,opt,name=completion,proto3" json:"completion,omitempty"`
+	Completion *Completion `protobuf:"bytes,2,opt,name=completion,proto3" json:"completion,omitempty"`
+	// Whether there is no such field for clients: it is in no schema, arguments
+	// that have it are refused, and results are shown without it, wherever its
+	// message occurs. It is for what no model should see or set. A field that
+	// requests must have cannot be called without.
+	Hide          *bool `protobuf:"varint,3,opt,name=hide,proto3,oneof" json:"hide,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -687,6 +692,13 @@ func (x *FieldOptions) GetCompletion() *Completion {
 		return x.Completion
 	}
 	return nil
+}
+
+func (x *FieldOptions) GetHide() bool {
+	if x != nil && x.Hide != nil {
+		return *x.Hide
+	}
+	return false
 }
 
 // Completion suggests values for a field by calling another method.
@@ -866,7 +878,7 @@ var (
 
 // Extension fields to descriptorpb.FieldOptions.
 var (
-	// Options of a field of a request.
+	// Options of a field.
 	//
 	// optional mcp.options.v1.FieldOptions field = 51974;
 	E_Field = &file_mcp_options_v1_options_proto_extTypes[2]
@@ -928,12 +940,14 @@ const file_mcp_options_v1_options_proto_rawDesc = "" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x1d\n" +
 	"\n" +
-	"text_field\x18\x04 \x01(\tR\ttextField\"l\n" +
+	"text_field\x18\x04 \x01(\tR\ttextField\"\x8e\x01\n" +
 	"\fFieldOptions\x12 \n" +
 	"\vdescription\x18\x01 \x01(\tR\vdescription\x12:\n" +
 	"\n" +
 	"completion\x18\x02 \x01(\v2\x1a.mcp.options.v1.CompletionR\n" +
-	"completion\"h\n" +
+	"completion\x12\x17\n" +
+	"\x04hide\x18\x03 \x01(\bH\x00R\x04hide\x88\x01\x01B\a\n" +
+	"\x05_hide\"h\n" +
 	"\n" +
 	"Completion\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x1f\n" +
@@ -1031,6 +1045,7 @@ func file_mcp_options_v1_options_proto_init() {
 		(*Resource_Poll)(nil),
 		(*Resource_Watch)(nil),
 	}
+	file_mcp_options_v1_options_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
