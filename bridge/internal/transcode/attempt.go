@@ -69,7 +69,7 @@ type decision struct {
 const unfit = -1
 
 // form reads a value into the first of its forms that holds it. The kind of
-// the value decides which of them it may be.
+// the value, and the members of an object, decide which of them it may be.
 func (r *reader) form(c *cursor, g *forms, depth int) {
 	if len(g.fields) == 1 {
 		r.setField(c, g.fields[0], depth)
@@ -85,8 +85,8 @@ func (r *reader) form(c *cursor, g *forms, depth int) {
 		return
 	}
 	last := -1
-	for i, k := range g.accepts {
-		if k.has(c.kind()) {
+	for i := range g.fields {
+		if g.mayBe(c, i) {
 			last = i
 		}
 	}
@@ -100,7 +100,7 @@ func (r *reader) form(c *cursor, g *forms, depth int) {
 	}
 	remember := r.retries > 0
 	for i := range last {
-		if !lenient && !g.accepts[i].has(c.kind()) {
+		if !lenient && !g.mayBe(c, i) {
 			continue
 		}
 		t := r.attempt(c)

@@ -68,6 +68,17 @@ func (c *cursor) key() []byte {
 	return name
 }
 
+// has reports whether the object at which the cursor stands has a member.
+func (c cursor) has(name string) bool {
+	for more := c.enter(); more; more = c.more() {
+		if isName(c.key(), name) {
+			return true
+		}
+		c.skip()
+	}
+	return false
+}
+
 // skip passes a value and returns it.
 func (c *cursor) skip() []byte {
 	start := c.pos

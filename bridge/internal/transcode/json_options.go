@@ -30,6 +30,7 @@ func (f *field) heed(fd protoreflect.FieldDescriptor) *jsonv1.FieldOptions {
 	values.asNumber = o.GetNumber()
 	values.rawJSON = o.GetRaw() && values.kind == protoreflect.BytesKind
 	values.null = values.null || values.rawJSON
+	f.having = o.GetHaving()
 	return o
 }
 

@@ -81,6 +81,9 @@ type field struct {
 	// set where it is that of objects without a tag.
 	literal  string
 	untagged bool
+	// having is the member that an object must have to be this form of a value,
+	// or empty.
+	having string
 	// message is the type of the value, where it is one. See
 	// [compiler.sub].
 	message protoreflect.MessageDescriptor

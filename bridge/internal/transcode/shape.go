@@ -276,6 +276,12 @@ func (c *Compiler) newForms(fields []*field) *forms {
 	return g
 }
 
+// mayBe reports whether the value at which the cursor stands may have a form.
+func (g *forms) mayBe(c *cursor, i int) bool {
+	name := g.fields[i].having
+	return g.accepts[i].has(c.kind()) && (name == "" || c.kind() != jsontok.KindObject || c.has(name))
+}
+
 // takesNull reports whether null is one of the values.
 func (g *forms) takesNull() bool {
 	for _, k := range g.accepts {

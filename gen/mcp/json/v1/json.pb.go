@@ -148,7 +148,10 @@ type FieldOptions struct {
 	// The field is set where there is no tag, too. The tag is written unless the
 	// message in the field has a field for it that is not set. A tag beside the
 	// content is always written.
-	Untagged      bool `protobuf:"varint,7,opt,name=untagged,proto3" json:"untagged,omitempty"`
+	Untagged bool `protobuf:"varint,7,opt,name=untagged,proto3" json:"untagged,omitempty"`
+	// Of several forms of a value, this one is read only of an object that has the
+	// member of this name.
+	Having        string `protobuf:"bytes,8,opt,name=having,proto3" json:"having,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -230,6 +233,13 @@ func (x *FieldOptions) GetUntagged() bool {
 		return x.Untagged
 	}
 	return false
+}
+
+func (x *FieldOptions) GetHaving() string {
+	if x != nil {
+		return x.Having
+	}
+	return ""
 }
 
 // EnumValueOptions say how a value stands in JSON.
@@ -338,7 +348,7 @@ const file_mcp_json_v1_json_proto_rawDesc = "" +
 	"\x0eMessageOptions\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\bR\x05value\x12\x10\n" +
 	"\x03tag\x18\x02 \x01(\tR\x03tag\x12\x18\n" +
-	"\acontent\x18\x03 \x01(\tR\acontent\"\xb0\x01\n" +
+	"\acontent\x18\x03 \x01(\tR\acontent\"\xc8\x01\n" +
 	"\fFieldOptions\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\bR\x06number\x12\x10\n" +
 	"\x03raw\x18\x02 \x01(\bR\x03raw\x12\x16\n" +
@@ -346,7 +356,8 @@ const file_mcp_json_v1_json_proto_rawDesc = "" +
 	"\x05extra\x18\x04 \x01(\bR\x05extra\x12\x12\n" +
 	"\x04name\x18\x05 \x01(\tR\x04name\x12\x18\n" +
 	"\aliteral\x18\x06 \x01(\tR\aliteral\x12\x1a\n" +
-	"\buntagged\x18\a \x01(\bR\buntagged\",\n" +
+	"\buntagged\x18\a \x01(\bR\buntagged\x12\x16\n" +
+	"\x06having\x18\b \x01(\tR\x06having\",\n" +
 	"\x10EnumValueOptions\x12\x18\n" +
 	"\aliteral\x18\x01 \x01(\tR\aliteral:X\n" +
 	"\amessage\x12\x1f.google.protobuf.MessageOptions\x18\x87\x96\x03 \x01(\v2\x1b.mcp.json.v1.MessageOptionsR\amessage:P\n" +
