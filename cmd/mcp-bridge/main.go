@@ -17,6 +17,7 @@ import (
 )
 
 func main() {
+	tuneGC()
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
