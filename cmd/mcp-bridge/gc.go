@@ -58,5 +58,5 @@ func gcPercent(live uint64) int {
 	if live > 0 {
 		percent = gcHeadroom * 100 / live / step * step
 	}
-	return int(min(max(percent, minGCPercent), maxGCPercent)) //nolint:gosec // within its bounds
+	return int(min(max(percent, minGCPercent), maxGCPercent))
 }

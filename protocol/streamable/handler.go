@@ -84,10 +84,11 @@ type Handler struct {
 	legacy   *legacy.Server
 	guard    guard.Policy
 	sessions *sessions
+	workers  *workers // run legacy calls, which may outlive their requests
 
 	mu     sync.Mutex
 	closed bool
-	wg     sync.WaitGroup // requests, and calls that outlive theirs
+	wg     sync.WaitGroup // requests
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -125,6 +126,7 @@ func New(cfg Config) (*Handler, error) {
 		log:      cfg.Logger,
 		legacy:   legacy.NewServer(cfg.Handler, cfg.Logger),
 		sessions: newSessions(cfg.MaxSessions, cfg.SessionIdle),
+		workers:  newWorkers(),
 	}, nil
 }
 
@@ -138,6 +140,7 @@ func (h *Handler) Close() {
 	h.mu.Unlock()
 	h.sessions.close()
 	h.wg.Wait()
+	h.workers.close()
 	h.legacy.Close()
 }
 

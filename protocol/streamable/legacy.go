@@ -194,7 +194,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, ls *legacy.Session
 			return nil
 		}
 	}
-	h.wg.Go(func() {
+	h.workers.run(func() {
 		if s != nil {
 			defer s.use()()
 		}
