@@ -173,12 +173,28 @@ func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.
 	if p.HTTPBody() {
 		return p.bodyResult(response, trailer, r)
 	}
-	value, warnings, err := c.out.AppendJSON(nil, response)
+	buf, ok := values.Get().(*[]byte)
+	if !ok { // the pool holds nothing else
+		buf = new([]byte)
+	}
+	value, warnings, err := c.out.AppendJSON((*buf)[:0], response)
 	if err != nil {
+		values.Put(buf)
 		return nil, err
 	}
-	return p.result(value, warnings, trailer), nil
+	res := p.result(value, warnings, trailer) // holds a copy
+	if cap(value) <= maxKeptValue {
+		*buf = value
+	}
+	values.Put(buf)
+	return res, nil
 }
+
+// values are buffers for results.
+var values = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxKeptValue is the size of a buffer that is kept for the next result.
+const maxKeptValue = 1 << 20
 
 func callError(err error, partial json.RawMessage) error {
 	if e, ok := errors.AsType[*rpc.StatusError](err); ok {
