@@ -99,6 +99,17 @@ var rooms = []room{
 		why:       "what a type becomes is a matter of its descriptor",
 	},
 	{
+		packages: []string{"bridge/internal/jsonschema"},
+		may:      []string{"internal/jsontok", "bridge/internal/clip"},
+		why:      "it reads schemas, and makes nothing of them",
+	},
+	{
+		packages:  []string{"bridge/internal/typed"},
+		may:       []string{"internal/jsontok", "bridge/internal/clip", "bridge/internal/customoption", "bridge/internal/jsonschema", "gen/mcp/..."},
+		elsewhere: slices.Concat(protobuf, validate, []string{"golang.org/x/text/unicode/norm"}),
+		why:       "what a schema becomes has nothing to do with who serves it",
+	},
+	{
 		packages:  []string{"bridge/internal/transcode"},
 		may:       []string{"internal/jsontok", "bridge/internal/customoption", "gen/mcp/..."},
 		elsewhere: protobuf,
