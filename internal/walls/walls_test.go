@@ -21,7 +21,7 @@ var (
 	anything = []string{"..."}
 
 	// testHelpers are imported by tests only.
-	testHelpers = []string{"bridge/internal/rpc/rpctest/...", "protocol/internal/prototest"}
+	testHelpers = []string{"bridge/internal/rpc/rpctest/...", "internal/samejson", "protocol/internal/prototest"}
 )
 
 // room is a rule about the imports of some packages, apart from the standard
@@ -45,6 +45,10 @@ var rooms = []room{
 	{
 		packages: []string{"internal/jsontok"},
 		why:      "it scans bytes, and knows neither MCP nor protobuf",
+	},
+	{
+		packages: []string{"internal/samejson"},
+		why:      "it compares texts",
 	},
 	{
 		packages: []string{"protocol"},

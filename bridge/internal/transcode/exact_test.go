@@ -1,12 +1,9 @@
 package transcode_test
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,123 +14,8 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/samejson"
 )
-
-// member is one of an object. An object is a list of them, as names may occur
-// twice where nothing but text is kept.
-type member struct {
-	name  string
-	value any
-}
-
-// parseText reads JSON with numbers and strings as they are written.
-func parseText(tb testing.TB, text []byte) any {
-	tb.Helper()
-	d := json.NewDecoder(strings.NewReader(string(text)))
-	d.UseNumber()
-	v, err := parseValue(d)
-	if err != nil {
-		tb.Fatalf("%v: %s", err, text)
-	}
-	return v
-}
-
-func parseValue(d *json.Decoder) (any, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch token {
-	case json.Delim('['):
-		list := []any{}
-		for d.More() {
-			v, err := parseValue(d)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
-		}
-		_, err = d.Token()
-		return list, err
-	case json.Delim('{'):
-		object := []member{}
-		for d.More() {
-			name, err := d.Token()
-			if err != nil {
-				return nil, err
-			}
-			v, err := parseValue(d)
-			if err != nil {
-				return nil, err
-			}
-			object = append(object, member{name.(string), v})
-		}
-		_, err = d.Token()
-		slices.SortStableFunc(object, func(a, b member) int { return strings.Compare(a.name, b.name) })
-		return object, err
-	default:
-		return token, nil
-	}
-}
-
-// sameJSON reports whether two values are the same, but for the order of
-// members, and the spelling of numbers and of base64.
-func sameJSON(a, b any) bool {
-	switch a := a.(type) {
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, sameJSON)
-	case []member:
-		b, ok := b.([]member)
-		return ok && slices.EqualFunc(a, b, func(a, b member) bool { return a.name == b.name && sameJSON(a.value, b.value) })
-	case json.Number:
-		b, ok := b.(json.Number)
-		return ok && (a == b || sameNumber(a.String(), b.String()))
-	case string:
-		b, ok := b.(string)
-		return ok && (a == b || sameBase64(a, b))
-	default:
-		return a == b
-	}
-}
-
-func sameNumber(a, b string) bool {
-	const most = 1000 // digits of an exponent cost memory
-	for _, s := range []string{a, b} {
-		if _, exp, ok := strings.Cut(strings.ToLower(s), "e"); ok {
-			if n, ok := new(big.Int).SetString(strings.TrimPrefix(exp, "+"), 10); !ok || !n.IsInt64() || n.Int64() > most || n.Int64() < -most {
-				mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
-				if strings.Trim(mantissa, "-0.") == "" {
-					continue
-				}
-				return false
-			}
-		}
-	}
-	x, okX := new(big.Rat).SetString(zeroed(a))
-	y, okY := new(big.Rat).SetString(zeroed(b))
-	return okX && okY && x.Cmp(y) == 0
-}
-
-// zeroed returns 0 for a zero with any exponent.
-func zeroed(s string) string {
-	mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
-	if strings.Trim(mantissa, "-0.") == "" {
-		return "0"
-	}
-	return s
-}
-
-func sameBase64(a, b string) bool {
-	decode := func(s string) ([]byte, bool) {
-		s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
-		out, err := base64.RawStdEncoding.Strict().DecodeString(s)
-		return out, err == nil
-	}
-	x, okX := decode(a)
-	y, okY := decode(b)
-	return okX && okY && string(x) == string(y)
-}
 
 // exactly checks that text is the same after it was wire bytes. It reports
 // false of text that must be refused.
@@ -155,7 +37,7 @@ func exactly(t *testing.T, codec *transcode.Codec, text []byte) bool {
 	if err := jsontok.Valid(out, jsontok.Limits{MaxDepth: transcode.DefaultMaxDepth}); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if !sameJSON(parseText(t, text), parseText(t, out)) {
+	if !samejson.Equal(text, out) {
 		t.Fatalf("%s\nbecame %s", text, out)
 	}
 	return true
@@ -324,7 +206,7 @@ func TestExactOrRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if md.Name() != "Always" && !sameJSON(parseText(t, text), parseText(t, out)) {
+			if md.Name() != "Always" && !samejson.Equal(text, out) {
 				t.Fatalf("%s: %s\nbecame %s", md.Name(), text, out)
 			}
 		}
@@ -540,7 +422,7 @@ func TestExactCost(t *testing.T) {
 				return
 			}
 			out, warnings, err := codec.AppendJSON(nil, wire)
-			if err != nil || len(warnings) > 0 || !sameJSON(parseText(t, []byte(tt.text)), parseText(t, out)) {
+			if err != nil || len(warnings) > 0 || !samejson.Equal([]byte(tt.text), out) {
 				t.Errorf("got %s, %q, %v", out, warnings, err)
 			}
 		})
