@@ -256,24 +256,33 @@ func (s *shape) setNames(c *Compiler, p *plan, options []*jsonv1.FieldOptions) {
 }
 
 // newForms makes forms of fields that are in the order of their declaration.
+// Where raw JSON is preferred, it comes before messages that are any JSON too.
 func (c *Compiler) newForms(fields []*field) *forms {
-	g := &forms{}
+	g := &forms{fields: slices.Clone(fields)}
 	if c.opts.PreferRaw {
-		for _, f := range fields {
-			if f.rawJSON {
-				g.fields = append(g.fields, f)
-			}
-		}
-	}
-	for _, f := range fields {
-		if !c.opts.PreferRaw || !f.rawJSON {
-			g.fields = append(g.fields, f)
-		}
+		slices.SortStableFunc(g.fields, func(a, b *field) int { return rank(a) - rank(b) })
 	}
 	for _, f := range g.fields {
 		g.accepts = append(g.accepts, fieldKinds(f.desc, nil))
 	}
 	return g
+}
+
+// rank is the place of a form where raw JSON is preferred: behind those of a
+// certain type, which it would hide.
+func rank(f *field) int {
+	switch {
+	case f.rawJSON:
+		return 1
+	case f.message == nil:
+		return 0
+	}
+	switch wellKnownOf(f.message) {
+	case wktStruct, wktValue, wktListValue:
+		return 2
+	default:
+		return 0
+	}
 }
 
 // mayBe reports whether the value at which the cursor stands may have a form.

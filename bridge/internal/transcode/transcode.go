@@ -89,8 +89,8 @@ type Options struct {
 	// message that nothing around it keeps.
 	Exact bool
 	// PreferRaw makes the reader put a value that has several forms
-	// (mcp.json.v1) into that of raw JSON, where there is one, and extra
-	// members into bytes rather than into a map.
+	// (mcp.json.v1) into that of raw JSON rather than into a Struct, a Value or
+	// a ListValue, and extra members into bytes rather than into a map.
 	PreferRaw bool
 }
 

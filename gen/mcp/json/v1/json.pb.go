@@ -138,8 +138,9 @@ type FieldOptions struct {
 	Extra bool `protobuf:"varint,4,opt,name=extra,proto3" json:"extra,omitempty"`
 	// The name of the member, in place of the field's JSON name. Fields of one
 	// oneof may have the same: they are forms of one value. What is read goes into
-	// the first of them, in the order of their declaration, that holds it exactly,
-	// or into the raw one where raw is asked for. If fields that are not of one
+	// the first of them, in the order of their declaration, that holds it exactly.
+	// Where raw is asked for, the raw one comes before those of google.protobuf
+	// that are any JSON. If fields that are not of one
 	// oneof would have the same name, this option is none in the whole message.
 	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
 	// What the tag of the message is where this field of its oneof is set. It is
