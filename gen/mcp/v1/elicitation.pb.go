@@ -962,8 +962,6 @@ type ElicitResult struct {
 	Action ElicitAction `protobuf:"varint,1,opt,name=action,proto3,enum=mcp.v1.ElicitAction" json:"action,omitempty"`
 	// What was filled in, by the names of the inputs.
 	Content map[string]*ElicitValue `protobuf:"bytes,2,rep,name=content,proto3" json:"content,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What kind of result it is, "complete" as a rule. Since 2026-07-28.
-	ResultType *string `protobuf:"bytes,12,opt,name=result_type,json=resultType,proto3,oneof" json:"result_type,omitempty"`
 	// Metadata of the result.
 	Meta *ResultMeta `protobuf:"bytes,13,opt,name=meta,proto3" json:"meta,omitempty"`
 	// Members that are no fields.
@@ -1014,13 +1012,6 @@ func (x *ElicitResult) GetContent() map[string]*ElicitValue {
 		return x.Content
 	}
 	return nil
-}
-
-func (x *ElicitResult) GetResultType() string {
-	if x != nil && x.ResultType != nil {
-		return *x.ResultType
-	}
-	return ""
 }
 
 func (x *ElicitResult) GetMeta() *ResultMeta {
@@ -1192,18 +1183,15 @@ const file_mcp_v1_elicitation_proto_rawDesc = "" +
 	"\x04flag\x18\x03 \x01(\bH\x00R\x04flag\x12(\n" +
 	"\x04list\x18\x04 \x01(\v2\x12.mcp.v1.StringListH\x00R\x04list\x12\x1c\n" +
 	"\x04json\x18\x05 \x01(\fB\x06\xba\xb0\x19\x02\x10\x01H\x00R\x04json:\x06\xba\xb0\x19\x02\b\x01B\a\n" +
-	"\x05value\"\xd3\x02\n" +
+	"\x05value\"\x9d\x02\n" +
 	"\fElicitResult\x12,\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x14.mcp.v1.ElicitActionR\x06action\x12;\n" +
-	"\acontent\x18\x02 \x03(\v2!.mcp.v1.ElicitResult.ContentEntryR\acontent\x12$\n" +
-	"\vresult_type\x18\f \x01(\tH\x00R\n" +
-	"resultType\x88\x01\x01\x123\n" +
+	"\acontent\x18\x02 \x03(\v2!.mcp.v1.ElicitResult.ContentEntryR\acontent\x123\n" +
 	"\x04meta\x18\r \x01(\v2\x12.mcp.v1.ResultMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
 	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extra\x1aO\n" +
 	"\fContentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12)\n" +
-	"\x05value\x18\x02 \x01(\v2\x13.mcp.v1.ElicitValueR\x05value:\x028\x01B\x0e\n" +
-	"\f_result_type\"\xa7\x01\n" +
+	"\x05value\x18\x02 \x01(\v2\x13.mcp.v1.ElicitValueR\x05value:\x028\x01\"\xa7\x01\n" +
 	"%ElicitationCompleteNotificationParams\x12%\n" +
 	"\x0eelicitation_id\x18\x01 \x01(\tR\relicitationId\x129\n" +
 	"\x04meta\x18\r \x01(\v2\x18.mcp.v1.NotificationMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
@@ -1304,7 +1292,6 @@ func file_mcp_v1_elicitation_proto_init() {
 		(*ElicitValue_List)(nil),
 		(*ElicitValue_Json)(nil),
 	}
-	file_mcp_v1_elicitation_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

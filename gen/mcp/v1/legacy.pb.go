@@ -117,8 +117,6 @@ type InitializeResult struct {
 	ServerInfo *Implementation `protobuf:"bytes,3,opt,name=server_info,json=serverInfo,proto3" json:"server_info,omitempty"`
 	// How to use it, for models.
 	Instructions string `protobuf:"bytes,4,opt,name=instructions,proto3" json:"instructions,omitempty"`
-	// What kind of result it is, "complete" as a rule. Since 2026-07-28.
-	ResultType *string `protobuf:"bytes,12,opt,name=result_type,json=resultType,proto3,oneof" json:"result_type,omitempty"`
 	// Metadata of the result.
 	Meta *ResultMeta `protobuf:"bytes,13,opt,name=meta,proto3" json:"meta,omitempty"`
 	// Members that are no fields.
@@ -181,13 +179,6 @@ func (x *InitializeResult) GetServerInfo() *Implementation {
 func (x *InitializeResult) GetInstructions() string {
 	if x != nil {
 		return x.Instructions
-	}
-	return ""
-}
-
-func (x *InitializeResult) GetResultType() string {
-	if x != nil && x.ResultType != nil {
-		return *x.ResultType
 	}
 	return ""
 }
@@ -409,18 +400,15 @@ const file_mcp_v1_legacy_proto_rawDesc = "" +
 	"\vclient_info\x18\x03 \x01(\v2\x16.mcp.v1.ImplementationR\n" +
 	"clientInfo\x124\n" +
 	"\x04meta\x18\r \x01(\v2\x13.mcp.v1.RequestMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
-	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extra\"\xe3\x02\n" +
+	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extra\"\xad\x02\n" +
 	"\x10InitializeResult\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\tR\x0fprotocolVersion\x12>\n" +
 	"\fcapabilities\x18\x02 \x01(\v2\x1a.mcp.v1.ServerCapabilitiesR\fcapabilities\x127\n" +
 	"\vserver_info\x18\x03 \x01(\v2\x16.mcp.v1.ImplementationR\n" +
 	"serverInfo\x12\"\n" +
-	"\finstructions\x18\x04 \x01(\tR\finstructions\x12$\n" +
-	"\vresult_type\x18\f \x01(\tH\x00R\n" +
-	"resultType\x88\x01\x01\x123\n" +
+	"\finstructions\x18\x04 \x01(\tR\finstructions\x123\n" +
 	"\x04meta\x18\r \x01(\v2\x12.mcp.v1.ResultMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
-	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extraB\x0e\n" +
-	"\f_result_type\"\x97\x01\n" +
+	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extra\"\x97\x01\n" +
 	"\x15SetLevelRequestParams\x12*\n" +
 	"\x05level\x18\x01 \x01(\x0e2\x14.mcp.v1.LoggingLevelR\x05level\x124\n" +
 	"\x04meta\x18\r \x01(\v2\x13.mcp.v1.RequestMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
@@ -487,7 +475,6 @@ func file_mcp_v1_legacy_proto_init() {
 	}
 	file_mcp_v1_base_proto_init()
 	file_mcp_v1_capabilities_proto_init()
-	file_mcp_v1_legacy_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

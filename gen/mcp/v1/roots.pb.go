@@ -86,8 +86,6 @@ type ListRootsResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The roots.
 	Roots []*Root `protobuf:"bytes,1,rep,name=roots,proto3" json:"roots,omitempty"`
-	// What kind of result it is, "complete" as a rule. Since 2026-07-28.
-	ResultType *string `protobuf:"bytes,12,opt,name=result_type,json=resultType,proto3,oneof" json:"result_type,omitempty"`
 	// Metadata of the result.
 	Meta *ResultMeta `protobuf:"bytes,13,opt,name=meta,proto3" json:"meta,omitempty"`
 	// Members that are no fields.
@@ -131,13 +129,6 @@ func (x *ListRootsResult) GetRoots() []*Root {
 		return x.Roots
 	}
 	return nil
-}
-
-func (x *ListRootsResult) GetResultType() string {
-	if x != nil && x.ResultType != nil {
-		return *x.ResultType
-	}
-	return ""
 }
 
 func (x *ListRootsResult) GetMeta() *ResultMeta {
@@ -275,14 +266,11 @@ const file_mcp_v1_roots_proto_rawDesc = "" +
 	"\x12mcp/v1/roots.proto\x12\x06mcp.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x11mcp/v1/base.proto\"l\n" +
 	"\x16ListRootsRequestParams\x124\n" +
 	"\x04meta\x18\r \x01(\v2\x13.mcp.v1.RequestMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
-	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extra\"\xc6\x01\n" +
+	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extra\"\x90\x01\n" +
 	"\x0fListRootsResult\x12*\n" +
-	"\x05roots\x18\x01 \x03(\v2\f.mcp.v1.RootB\x06\xba\xb0\x19\x02\x18\x01R\x05roots\x12$\n" +
-	"\vresult_type\x18\f \x01(\tH\x00R\n" +
-	"resultType\x88\x01\x01\x123\n" +
+	"\x05roots\x18\x01 \x03(\v2\f.mcp.v1.RootB\x06\xba\xb0\x19\x02\x18\x01R\x05roots\x123\n" +
 	"\x04meta\x18\r \x01(\v2\x12.mcp.v1.ResultMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
-	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extraB\x0e\n" +
-	"\f_result_type\"\xc1\x01\n" +
+	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extra\"\xc1\x01\n" +
 	"\x04Root\x12\x10\n" +
 	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12:\n" +
@@ -333,7 +321,6 @@ func file_mcp_v1_roots_proto_init() {
 		return
 	}
 	file_mcp_v1_base_proto_init()
-	file_mcp_v1_roots_proto_msgTypes[1].OneofWrappers = []any{}
 	file_mcp_v1_roots_proto_msgTypes[2].OneofWrappers = []any{
 		(*Root_Meta)(nil),
 		(*Root_MetaJson)(nil),

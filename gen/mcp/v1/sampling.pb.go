@@ -699,8 +699,6 @@ type CreateMessageResult struct {
 	// Why it has ended: "endTurn", "stopSequence", "maxTokens", "toolUse" (since
 	// 2025-11-25), or what the provider of the model says.
 	StopReason string `protobuf:"bytes,5,opt,name=stop_reason,json=stopReason,proto3" json:"stop_reason,omitempty"`
-	// What kind of result it is, "complete" as a rule. Since 2026-07-28.
-	ResultType *string `protobuf:"bytes,12,opt,name=result_type,json=resultType,proto3,oneof" json:"result_type,omitempty"`
 	// Metadata of the result.
 	Meta *ResultMeta `protobuf:"bytes,13,opt,name=meta,proto3" json:"meta,omitempty"`
 	// Members that are no fields.
@@ -781,13 +779,6 @@ func (x *CreateMessageResult) GetModel() string {
 func (x *CreateMessageResult) GetStopReason() string {
 	if x != nil {
 		return x.StopReason
-	}
-	return ""
-}
-
-func (x *CreateMessageResult) GetResultType() string {
-	if x != nil && x.ResultType != nil {
-		return *x.ResultType
 	}
 	return ""
 }
@@ -873,20 +864,17 @@ const file_mcp_v1_sampling_proto_rawDesc = "" +
 	"\n" +
 	"ToolChoice\x12*\n" +
 	"\x04mode\x18\x01 \x01(\x0e2\x16.mcp.v1.ToolChoiceModeR\x04mode\x12\x1c\n" +
-	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extra\"\x87\x03\n" +
+	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extra\"\xd1\x02\n" +
 	"\x13CreateMessageResult\x12 \n" +
 	"\x04role\x18\x01 \x01(\x0e2\f.mcp.v1.RoleR\x04role\x120\n" +
 	"\acontent\x18\x02 \x01(\v2\x14.mcp.v1.ContentBlockH\x00R\acontent\x12L\n" +
 	"\fcontent_list\x18\x03 \x01(\v2\x18.mcp.v1.ContentBlockListB\r\xba\xb0\x19\t*\acontentH\x00R\vcontentList\x12\x14\n" +
 	"\x05model\x18\x04 \x01(\tR\x05model\x12\x1f\n" +
 	"\vstop_reason\x18\x05 \x01(\tR\n" +
-	"stopReason\x12$\n" +
-	"\vresult_type\x18\f \x01(\tH\x01R\n" +
-	"resultType\x88\x01\x01\x123\n" +
+	"stopReason\x123\n" +
 	"\x04meta\x18\r \x01(\v2\x12.mcp.v1.ResultMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
 	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extraB\x0e\n" +
-	"\fcontent_formB\x0e\n" +
-	"\f_result_type*\xbd\x01\n" +
+	"\fcontent_form*\xbd\x01\n" +
 	"\x0eIncludeContext\x12\x1f\n" +
 	"\x1bINCLUDE_CONTEXT_UNSPECIFIED\x10\x00\x12$\n" +
 	"\x14INCLUDE_CONTEXT_NONE\x10\x01\x1a\n" +

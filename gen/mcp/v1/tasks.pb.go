@@ -904,8 +904,6 @@ type ListTasksResponse struct {
 	Tasks []*Task `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	// Set where there may be another page.
 	NextCursor *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
-	// What kind of result it is, "complete" as a rule. Since 2026-07-28.
-	ResultType *string `protobuf:"bytes,12,opt,name=result_type,json=resultType,proto3,oneof" json:"result_type,omitempty"`
 	// Metadata of the result.
 	Meta *ResultMeta `protobuf:"bytes,13,opt,name=meta,proto3" json:"meta,omitempty"`
 	// Members that are no fields.
@@ -954,13 +952,6 @@ func (x *ListTasksResponse) GetTasks() []*Task {
 func (x *ListTasksResponse) GetNextCursor() string {
 	if x != nil && x.NextCursor != nil {
 		return *x.NextCursor
-	}
-	return ""
-}
-
-func (x *ListTasksResponse) GetResultType() string {
-	if x != nil && x.ResultType != nil {
-		return *x.ResultType
 	}
 	return ""
 }
@@ -1542,17 +1533,14 @@ const file_mcp_v1_tasks_proto_rawDesc = "" +
 	"\x06cursor\x18\x01 \x01(\tH\x00R\x06cursor\x88\x01\x01\x124\n" +
 	"\x04meta\x18\r \x01(\v2\x13.mcp.v1.RequestMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
 	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extraB\t\n" +
-	"\a_cursor\"\xfe\x01\n" +
+	"\a_cursor\"\xc8\x01\n" +
 	"\x11ListTasksResponse\x12*\n" +
 	"\x05tasks\x18\x01 \x03(\v2\f.mcp.v1.TaskB\x06\xba\xb0\x19\x02\x18\x01R\x05tasks\x12$\n" +
 	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
-	"nextCursor\x88\x01\x01\x12$\n" +
-	"\vresult_type\x18\f \x01(\tH\x01R\n" +
-	"resultType\x88\x01\x01\x123\n" +
+	"nextCursor\x88\x01\x01\x123\n" +
 	"\x04meta\x18\r \x01(\v2\x12.mcp.v1.ResultMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
 	"\x05extra\x18\x0f \x01(\fB\x06\xba\xb0\x19\x02 \x01R\x05extraB\x0e\n" +
-	"\f_next_cursorB\x0e\n" +
-	"\f_result_type\"\x83\x01\n" +
+	"\f_next_cursor\"\x83\x01\n" +
 	"\x14GetTaskResultRequest\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x124\n" +
 	"\x04meta\x18\r \x01(\v2\x13.mcp.v1.RequestMetaB\v\xba\xb0\x19\a*\x05_metaR\x04meta\x12\x1c\n" +
