@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
+	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protopath"
 	"google.golang.org/protobuf/reflect/protorange"
@@ -127,11 +129,7 @@ func isEmpty(v any) bool {
 
 // checkTyped checks that all of a value is in the fields that are meant for it,
 // and nothing in what keeps the rest.
-func checkTyped(md protoreflect.MessageDescriptor, text []byte) error {
-	m, err := read(md, text)
-	if err != nil {
-		return err
-	}
+func checkTyped(m proto.Message) error {
 	return protorange.Range(m.ProtoReflect(), func(values protopath.Values) error {
 		fd := values.Path.Index(-1).FieldDescriptor()
 		if fd == nil || fd.Kind() != protoreflect.BytesKind {
@@ -181,7 +179,8 @@ func (p place) in(text []byte) []byte {
 	return fmt.Appendf(nil, "{%q:%s}", p.member, text)
 }
 
-// TestOfficialExamples takes the examples that the specification has.
+// TestOfficialExamples takes the examples that the specification has. They follow
+// the rules, too.
 func TestOfficialExamples(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(schemaDir(t), "2026-07-28-examples", "*", "*.json"))
@@ -207,7 +206,11 @@ func TestOfficialExamples(t *testing.T) {
 		if err := checkIdentity(md, p.in(text), false); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
-		if err := checkTyped(md, p.in(text)); err != nil {
+		m, err := read(md, p.in(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(checkTyped(m), protovalidate.Validate(m)); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
@@ -256,6 +259,26 @@ func generated(t *testing.T, defs object, name string, check func(text []byte, b
 		if err := check(text, broken); err != nil {
 			t.Errorf("%s, seed %d: %v", name, seed, err)
 			return
+		}
+	}
+}
+
+// TestRules says what the specification does not allow, although JSON has a
+// place for it.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ message, text, want string }{
+		"priority":   {"Annotations", `{"priority":1.5}`, "priority"},
+		"preference": {"ModelPreferences", `{"costPriority":-0.5}`, "cost_priority"},
+		"ttl":        {"ListToolsResponse", `{"tools":[],"ttlMs":-1}`, "ttl_ms"},
+		"completion": {"Completion", `{"values":["` + strings.Repeat(`a","`, 100) + `"]}`, "values"},
+	} {
+		m, err := read(message(tt.message), []byte(tt.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := protovalidate.Validate(m); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want a fault of %s", name, err, tt.want)
 		}
 	}
 }
