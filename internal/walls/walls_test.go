@@ -186,6 +186,16 @@ var rooms = []room{
 		why:       "what authors say has nothing to do with what comes of it",
 	},
 	{
+		packages:  []string{"bridge/internal/export"},
+		may:       []string{"protocol", "proto", "bridge/internal/descriptor", "bridge/internal/typed", "gen/mcp/..."},
+		elsewhere: slices.Concat(protobuf, []string{"github.com/yosida95/uritemplate/..."}),
+		why:       "it asks any server, and writes what package typed makes",
+	},
+	{
+		packages: []string{"proto"},
+		why:      "it holds files",
+	},
+	{
 		packages:  []string{"bridge/internal/..."},
 		may:       []string{"protocol", "internal/jsontok", "bridge/internal/...", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),

@@ -1,0 +1,228 @@
+// Package export writes what an MCP server offers as files: a .proto file, its
+// lock, and what is needed to lint them and to generate code.
+package export
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typed"
+	_ "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1" // plans import its files
+	"github.com/mcp-bridge/mcp-bridge/proto"
+)
+
+// lockSuffix is how the names of lock files end.
+const lockSuffix = ".mcp.lock.json"
+
+// Options are the choices that [Make] leaves.
+type Options struct {
+	// Dir is the root of the .proto files: what it has of an earlier export
+	// stays compatible.
+	Dir string
+	// Package is the protobuf package, or empty for that of the earlier export
+	// or one made of the server's name.
+	Package string
+	// Rules adds rules of protovalidate.
+	Rules bool
+}
+
+// Export is what is to be written.
+type Export struct {
+	// Path is that of the .proto file below the directory. Files are the texts
+	// of it, of its lock and of what it imports, by their paths there.
+	Path  string
+	Files map[string][]byte
+	// Recovered is set where there was a .proto file but no lock.
+	Recovered bool
+	// Changes are those since the earlier export, and Earlier is set where
+	// there is one.
+	Changes []typed.Change
+	Earlier bool
+	// Warnings say what the types do not say of what the server offers.
+	Warnings []string
+	// Plan is what it was made of.
+	Plan *typed.Plan
+}
+
+// Make makes the export of a server. It is an error if there is an earlier one
+// that cannot be read.
+func Make(ctx context.Context, server typed.Server, opts Options) (*Export, error) {
+	before, err := find(ctx, typed.FileName(server.Name), opts)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := typed.New(server, typed.Options{Package: opts.Package, Lock: before.lock, Rules: opts.Rules})
+	if err != nil {
+		return nil, err
+	}
+	fd, err := plan.Link(protoregistry.GlobalFiles)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := plan.Lock.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	e := &Export{
+		Path: fd.Path(), Plan: plan, Warnings: plan.Warnings,
+		Files: map[string][]byte{
+			fd.Path(): typed.Render(fd),
+			strings.TrimSuffix(fd.Path(), ".proto") + lockSuffix: lock,
+		},
+	}
+	if before.file != nil {
+		e.Earlier, e.Recovered = true, before.recovered
+		e.Changes = typed.Compare(before.file, fd)
+	}
+	return e, e.addImports(fd)
+}
+
+// imports has the file of protovalidate, which those of mcp.v1 import. It is a
+// copy of the one that tools/protovalidate.sh fetches.
+//
+//go:embed imports
+var imports embed.FS
+
+// addImports adds the files that a file imports, besides those that every
+// compiler has.
+func (e *Export) addImports(fd protoreflect.FileDescriptor) error {
+	for i := range fd.Imports().Len() {
+		path := fd.Imports().Get(i).Path()
+		if e.Files[path] != nil || strings.HasPrefix(path, "google/protobuf/") {
+			continue
+		}
+		text, err := fs.ReadFile(proto.Files, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			text, err = fs.ReadFile(imports, "imports/"+path)
+		}
+		if err != nil {
+			return fmt.Errorf("export %s: %w", path, err)
+		}
+		e.Files[path] = text
+		if err := e.addImports(fd.Imports().Get(i).FileDescriptor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// earlier is what an earlier export has left.
+type earlier struct {
+	lock      *typed.Lock
+	file      protoreflect.FileDescriptor
+	recovered bool
+}
+
+// find looks for an earlier export of a server.
+func find(ctx context.Context, name string, opts Options) (earlier, error) {
+	locks, protos, err := candidates(name, opts)
+	if err != nil {
+		return earlier{}, err
+	}
+	var before earlier
+	if len(locks) == 1 {
+		text, err := os.ReadFile(locks[0])
+		if err != nil {
+			return earlier{}, fmt.Errorf("read the lock: %w", err)
+		}
+		if before.lock, err = typed.ParseLock(text); err != nil {
+			return earlier{}, fmt.Errorf("%s: %w", locks[0], err)
+		}
+		protos = []string{strings.TrimSuffix(locks[0], lockSuffix) + ".proto"}
+	}
+	if len(protos) != 1 {
+		return before, nil
+	}
+	if _, err := os.Stat(protos[0]); errors.Is(err, fs.ErrNotExist) {
+		return before, nil
+	}
+	if before.file, err = compile(ctx, protos[0], opts.Dir); err != nil {
+		return earlier{}, err
+	}
+	if before.lock == nil {
+		before.recovered = true
+		before.lock, err = typed.RecoverLock(before.file)
+	}
+	return before, err
+}
+
+// candidates returns the paths of the locks and .proto files of a server, those
+// of the package where that is given.
+func candidates(name string, opts Options) (locks, protos []string, err error) {
+	if opts.Package != "" {
+		base := filepath.Join(opts.Dir, filepath.FromSlash(strings.ReplaceAll(opts.Package, ".", "/")), name)
+		if _, err := os.Stat(base + lockSuffix); err == nil {
+			locks = []string{base + lockSuffix}
+		}
+		return locks, []string{base + ".proto"}, nil
+	}
+	err = filepath.WalkDir(opts.Dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != opts.Dir, d.IsDir() && d.Name() == "node_modules":
+			return fs.SkipDir
+		case d.Name() == name+lockSuffix:
+			locks = append(locks, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for earlier exports: %w", err)
+	}
+	if len(locks) > 1 {
+		return nil, nil, fmt.Errorf("there are several exports of this server: %s; say with the package which one is meant", strings.Join(locks, ", "))
+	}
+	path := filepath.Join(opts.Dir, "mcp", "gen", name, "v1", name+".proto")
+	return locks, []string{path}, nil
+}
+
+// compile compiles a .proto file of an earlier export.
+func compile(ctx context.Context, path, dir string) (protoreflect.FileDescriptor, error) {
+	set, err := descriptor.ProtoSources([]string{path}, []string{dir}).Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the earlier export: %w", err)
+	}
+	rel, err := filepath.Rel(dir, path)
+	if err != nil {
+		return nil, fmt.Errorf("the earlier export: %w", err)
+	}
+	var found protoreflect.FileDescriptor
+	set.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
+		if fd.Path() == filepath.ToSlash(rel) {
+			found = fd
+		}
+		return found == nil
+	})
+	if found == nil {
+		return nil, fmt.Errorf("the earlier export %s does not compile", path)
+	}
+	return found, nil
+}
+
+// Outdated returns the paths of the files that are missing below a directory,
+// or have another text, sorted.
+func (e *Export) Outdated(dir string) []string {
+	var all []string
+	for path, text := range e.Files {
+		is, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
+		if err != nil || string(is) != string(text) {
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
+	"github.com/mcp-bridge/mcp-bridge/protocol/streamable"
+)
+
+// exportFlags are those of export.
+type exportFlags struct {
+	bridge.ExportConfig
+
+	check bool
+}
+
+func (a *app) export() *cobra.Command {
+	f := &exportFlags{}
+	cmd := &cobra.Command{
+		Use:   "export [flags] -- COMMAND [ARGUMENT...]",
+		Short: "Write the tools of an MCP server as a typed service in a .proto file",
+		Long: `export writes what an MCP server offers as a protobuf service: an RPC for each
+tool, prompt and resource template, with messages made of their schemas. The
+server is a command that speaks MCP on standard input and output, or the URL of
+one that speaks Streamable HTTP.
+
+Beside the .proto file is a lock, which keeps names and numbers as they are when
+the server changes: commit both. A buf.yaml and a buf.gen.yaml are written where
+there are none.
+
+With --check nothing is written. The exit status is 1 if the server has changed
+in a way that breaks code that uses the service.`,
+		Example: `  mcp-bridge export --package acme.everything.v1 -o proto/ -- npx -y @modelcontextprotocol/server-everything
+  mcp-bridge export -o proto/ https://mcp.example.com/mcp
+  mcp-bridge export --check -o proto/ -- npx -y @modelcontextprotocol/server-everything`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("the MCP server is missing").hint("write for example: %s -- npx -y @modelcontextprotocol/server-everything", cmd.CommandPath())
+			}
+			if !isHTTP(args[0]) && cmd.ArgsLenAtDash() != 0 {
+				return usagef("%q is neither the URL of an MCP server nor a command", args[0]).hint("write -- before a command, and flags before that")
+			}
+			if isHTTP(args[0]) && len(args) > 1 {
+				return usagef("%d arguments behind the URL are too many", len(args)-1)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runExport(cmd.Context(), f, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.Dir, "output", "o", "proto", "`directory` that is the root of the .proto files")
+	flags.StringVar(&f.Package, "package", "", "protobuf `package` (default mcp.gen.SERVER.v1, or that of the earlier export)")
+	flags.StringVar(&f.Name, "name", "", "what files and types are called after, in place of the server's own `name`")
+	flags.BoolVar(&f.Rules, "protovalidate", false, "add the constraints of schemas as rules of protovalidate")
+	flags.BoolVar(&f.check, "check", false, "write nothing, and fail if there are breaking changes since the earlier export")
+	a.addLogLevel(cmd)
+	return cmd
+}
+
+func isHTTP(arg string) bool {
+	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
+}
+
+// mcpServer is an MCP server that we are a client of.
+type mcpServer interface {
+	protocol.Handler
+
+	Close()
+}
+
+// stopTimeout is how long a server has to end by itself. It is asked for lists
+// only, and loses nothing.
+const stopTimeout = time.Second
+
+// openServer returns the client of an MCP server: of a URL or a command.
+func openServer(args []string, log *slog.Logger) (mcpServer, error) {
+	if isHTTP(args[0]) {
+		return streamable.NewClient(streamable.ClientConfig{URL: args[0], Logger: log})
+	}
+	return stdio.NewClient(stdio.ClientConfig{Command: args[0], Args: args[1:], Logger: log, StopTimeout: stopTimeout})
+}
+
+func (a *app) runExport(ctx context.Context, f *exportFlags, args []string) error {
+	server, err := openServer(args, a.log())
+	if err != nil {
+		return usagef("%w", err)
+	}
+	defer server.Close()
+	e, err := bridge.ExportProto(ctx, server, f.ExportConfig)
+	if err != nil {
+		return err
+	}
+	for _, w := range e.Warnings {
+		report(a.stderr, printable(w))
+	}
+	if f.check {
+		return a.checkExport(f, e)
+	}
+	if e.Recovered {
+		report(a.stderr, "there was no lock beside the earlier export; it was made anew of what is in that")
+	}
+	return a.writeExport(f, e)
+}
+
+// checkExport says what has changed since the earlier export.
+func (a *app) checkExport(f *exportFlags, e *bridge.ProtoExport) error {
+	if !e.Earlier {
+		return failf("there is no earlier export of this server in %s", f.Dir).hint("run the same command without --check")
+	}
+	var b strings.Builder
+	for _, text := range e.Breaking {
+		fmt.Fprintf(&b, "breaks: %s\n", printable(text))
+	}
+	for _, text := range e.Added {
+		fmt.Fprintf(&b, "added: %s\n", printable(text))
+	}
+	if len(e.Breaking) == 0 {
+		switch {
+		case len(e.Outdated) == 0:
+			b.WriteString("Nothing has changed.\n")
+		default:
+			b.WriteString("Nothing breaks. Export again to have what is new.\n")
+		}
+	}
+	if err := a.printf("%s", b.String()); err != nil {
+		return err
+	}
+	if n := len(e.Breaking); n > 0 {
+		return failf("the server has changed: %d breaking changes since %s was written", n, filepath.Join(f.Dir, filepath.FromSlash(e.Path))).
+			hint("code of earlier exports goes on working for what the server still has; export again for code that knows of the change")
+	}
+	return nil
+}
+
+// writeExport writes files, and buf's configuration where there is none.
+func (a *app) writeExport(f *exportFlags, e *bridge.ProtoExport) error {
+	for _, path := range e.Outdated {
+		if err := a.write(filepath.Join(f.Dir, filepath.FromSlash(path)), e.Files[path]); err != nil {
+			return err
+		}
+	}
+	if len(e.Outdated) == 0 {
+		if err := a.printf("Nothing has changed.\n"); err != nil {
+			return err
+		}
+	}
+	// The workspace is where the command runs, if the files are below that.
+	root, dir := ".", filepath.ToSlash(filepath.Clean(f.Dir))
+	if !filepath.IsLocal(f.Dir) {
+		root, dir = f.Dir, "."
+	}
+	workspace, generate := e.BufYAML(dir)
+	for _, config := range []struct {
+		name string
+		text []byte
+	}{{"buf.yaml", workspace}, {"buf.gen.yaml", generate}} {
+		path := filepath.Join(root, config.name)
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := a.write(path, config.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) write(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // it is source code
+		return err
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // it is source code
+		return err
+	}
+	return a.printf("wrote %s\n", path)
+}
