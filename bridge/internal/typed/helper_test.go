@@ -5,9 +5,11 @@ import (
 
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typed"
 	_ "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
@@ -53,4 +55,14 @@ func newPlan(tb testing.TB, server typed.Server, opts typed.Options) (*typed.Pla
 		tb.Fatal(err)
 	}
 	return plan, fd
+}
+
+// unmarshal returns the message in wire.
+func unmarshal(tb testing.TB, md protoreflect.MessageDescriptor, wire []byte) protoreflect.Message {
+	tb.Helper()
+	m := dynamicpb.NewMessage(md)
+	if err := proto.Unmarshal(wire, m); err != nil {
+		tb.Fatal(err)
+	}
+	return m
 }
