@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -146,23 +145,38 @@ func TestResponse(t *testing.T) {
 // TestFills tests what requests have beside their fields.
 func TestFills(t *testing.T) {
 	t.Parallel()
-	plan, _ := newPlan(t, typed.Server{Name: "s", Tools: []typed.Tool{{Name: "t", Input: []byte(`{
-		"type": "object", "required": ["version", "o", "n", "maybe", "s"],
+	plan, fd := newPlan(t, typed.Server{Name: "s", Tools: []typed.Tool{{Name: "t", Input: []byte(`{
+		"type": "object", "required": ["version", "n", "maybe"],
 		"properties": {
-			"version": {"const": 2}, "optional": {"const": 1}, "n": {"type": "null"}, "maybe": {"type": ["string", "null"]}, "s": {"type": "string"},
-			"o": {"type": "object", "properties": {"kind": {"enum": ["k"]}}, "required": ["kind"]}
-		}}`)}}}, typed.Options{})
-	var got []string
-	for _, message := range slices.Sorted(maps.Keys(plan.Methods[0].Fills)) {
-		for _, f := range plan.Methods[0].Fills[message] {
-			got = append(got, string(message)+" "+f.Name+" "+string(f.Value))
+			"version": {"const": 2}, "optional": {"const": 1}, "n": {"type": "null"}, "maybe": {"type": ["string", "null"]},
+			"o": {"type": "object", "properties": {"kind": {"enum": ["k"]}, "o": {"$ref": "#/properties/o"}}, "required": ["kind"], "additionalProperties": {"$ref": "#/properties/o"}},
+			"list": {"type": "array", "items": {"$ref": "#/properties/o"}},
+			"lists": {"type": "array", "items": {"type": "array", "items": {"$ref": "#/properties/o"}}},
+			"map": {"type": "object", "additionalProperties": {"$ref": "#/properties/o"}},
+			"u": {"oneOf": [{"type": "object", "properties": {"t": {"const": "a"}, "v": {"const": 1}}, "required": ["t", "v"]}, {"type": "object", "properties": {"t": {"const": "b"}}, "required": ["t"]}]},
+			"any": {}
+		}}`)}, {Name: "plain", Input: []byte(`{"type": "object"}`)}}}, typed.Options{})
+	filler := typed.NewFiller(fd.Messages().ByName("TRequest"), plan.Methods[0].Fills)
+	const more = `"version":2,"n":null,"maybe":null}`
+	for _, tt := range []struct{ in, want string }{
+		{`{}`, `{` + more},
+		{`{"n":null,"maybe":"x","version":3}`, `{"n":null,"maybe":"x","version":3}`},
+		{`{"o":{}}`, `{"o":{"kind":"k"},` + more},
+		{`{"o":{"o":{"kind":"z"},"else":{}}}`, `{"o":{"o":{"kind":"z"},"else":{"kind":"k"},"kind":"k"},` + more},
+		{`{"list":[{},{"kind":"k"}]}`, `{"list":[{"kind":"k"},{"kind":"k"}],` + more},
+		{`{"lists":[[],[{}]]}`, `{"lists":[[],[{"kind":"k"}]],` + more},
+		{`{"map":{"a":{},"b\n":{}}}`, `{"map":{"a":{"kind":"k"},"b\n":{"kind":"k"}},` + more},
+		{`{"u":{"t":"a"}}`, `{"u":{"t":"a","v":1},` + more},
+		{`{"u":{"t":"b"}}`, `{"u":{"t":"b"},` + more},
+		{`{"u":{},"o":1,"list":{},"map":[],"any":{"o":{}}}`, `{"u":{},"o":1,"list":{},"map":[],"any":{"o":{}},` + more},
+		{`{"a":1,"a":2}`, `{"a":1,"a":2}`},
+		{`[1]`, `[1]`},
+	} {
+		if got := string(filler.Append(nil, []byte(tt.in))); got != tt.want {
+			t.Errorf("%s\ngot  %s\nwant %s", tt.in, got, tt.want)
 		}
 	}
-	want := `mcp.gen.s.v1.TRequest version 2
-mcp.gen.s.v1.TRequest n null
-mcp.gen.s.v1.TRequest maybe null
-mcp.gen.s.v1.TRequest.O kind "k"`
-	if strings.Join(got, "\n") != want {
-		t.Errorf("got %s", strings.Join(got, "\n"))
+	if plain := typed.NewFiller(fd.Messages().ByName("PlainRequest"), plan.Methods[1].Fills); plain != nil || string(plain.Append(nil, []byte(`{}`))) != `{}` {
+		t.Error("there is nothing to fill in")
 	}
 }
