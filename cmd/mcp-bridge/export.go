@@ -23,7 +23,8 @@ import (
 type exportFlags struct {
 	bridge.ExportConfig
 
-	check bool
+	check   bool
+	headers []string
 }
 
 func (a *app) export() *cobra.Command {
@@ -64,6 +65,7 @@ in a way that breaks code that uses the service.`,
 	flags.StringVar(&f.Package, "package", "", "protobuf `package` (default mcp.gen.SERVER.v1, or that of the earlier export)")
 	flags.StringVar(&f.Name, "name", "", "what files and types are called after, in place of the server's own `name`")
 	flags.BoolVar(&f.Rules, "protovalidate", false, "add the constraints of schemas as rules of protovalidate")
+	flags.StringArrayVar(&f.headers, "header", nil, "send this `'name: value'` to the URL with every request; may be repeated")
 	flags.BoolVar(&f.check, "check", false, "write nothing, and fail if there are breaking changes since the earlier export")
 	a.addLogLevel(cmd)
 	return cmd
@@ -84,16 +86,23 @@ type mcpServer interface {
 // only, and loses nothing.
 const stopTimeout = time.Second
 
-// openServer returns the client of an MCP server: of a URL or a command.
-func openServer(args []string, log *slog.Logger) (mcpServer, error) {
+// openServer returns the client of an MCP server: that of a URL or a command.
+func (f *exportFlags) openServer(args []string, log *slog.Logger) (mcpServer, error) {
 	if isHTTP(args[0]) {
-		return streamable.NewClient(streamable.ClientConfig{URL: args[0], Logger: log})
+		header, err := (&upstreamFlags{headers: f.headers}).header()
+		if err != nil {
+			return nil, err
+		}
+		return streamable.NewClient(streamable.ClientConfig{URL: args[0], Header: header, Logger: log})
+	}
+	if len(f.headers) > 0 {
+		return nil, errors.New("--header is for URLs; a command gets its settings by arguments and the environment")
 	}
 	return stdio.NewClient(stdio.ClientConfig{Command: args[0], Args: args[1:], Logger: log, StopTimeout: stopTimeout})
 }
 
 func (a *app) runExport(ctx context.Context, f *exportFlags, args []string) error {
-	server, err := openServer(args, a.log())
+	server, err := f.openServer(args, a.log())
 	if err != nil {
 		return usagef("%w", err)
 	}

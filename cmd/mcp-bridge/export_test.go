@@ -66,6 +66,8 @@ func TestExportErrors(t *testing.T) {
 		{nil, exitUsage, "the MCP server is missing"},
 		{[]string{"npx"}, exitUsage, `"npx" is neither the URL of an MCP server nor a command`},
 		{[]string{"http://localhost:1/mcp", "x"}, exitUsage, "1 arguments behind the URL"},
+		{[]string{"--header", "a: b", "--", "x"}, exitUsage, "--header is for URLs"},
+		{[]string{"--header", "a", "http://127.0.0.1:1/mcp"}, exitUsage, "not of the form 'name: value'"},
 		{[]string{"--check", "--", "/does/not/exist"}, exitFailure, "/does/not/exist"},
 		{[]string{"http://127.0.0.1:1/mcp"}, exitFailure, "tools/list: "},
 	} {
