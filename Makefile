@@ -85,6 +85,10 @@ golden: ## Rewrite the golden files
 conformance: $(NODE_MODULES) ## Run the official conformance suite and the official clients
 	go test -count=1 -v $(CONFORMANCE)
 
+.PHONY: languages
+languages: $(VALIDATE_PROTO) ## Generate code of exports in Java, Python, C++ and C#, with protoc
+	tools/languages.sh
+
 .PHONY: ci
 ci: ## Run what CI runs, as CI runs it
 	.ci/run
