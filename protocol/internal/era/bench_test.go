@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/ways"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/prototest"
 	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
@@ -17,10 +18,10 @@ import (
 // transport that answers it.
 func BenchmarkCall(b *testing.B) {
 	h := prototest.NewHandler()
-	for _, revision := range []string{modern, "2025-11-25"} {
+	for _, revision := range []string{ways.Modern, "2025-11-25"} {
 		b.Run("stdio/"+revision, func(b *testing.B) {
 			c, err := stdio.NewClient(stdio.ClientConfig{Dial: func(context.Context) (io.ReadWriteCloser, error) {
-				return dial(func(ctx context.Context, in io.Reader, out io.Writer) error {
+				return ways.Dial(func(ctx context.Context, in io.Reader, out io.Writer) error {
 					return stdio.Serve(ctx, in, out, stdio.Config{Handler: h})
 				}, revision), nil
 			}})
@@ -37,8 +38,8 @@ func BenchmarkCall(b *testing.B) {
 			}
 			defer front.Close()
 			var handler http.Handler = front
-			if revision != modern {
-				handler = onlyLegacy(front, revision)
+			if revision != ways.Modern {
+				handler = ways.OnlyLegacy(front, revision)
 			}
 			server := httptest.NewServer(handler)
 			defer server.Close()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
+	"github.com/mcp-bridge/mcp-bridge/internal/ways"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/streamable"
 )
@@ -32,13 +33,13 @@ func TestConformance(t *testing.T) {
 	}
 	for _, s := range []struct{ scenario, revision string }{
 		{"initialize", "2025-11-25"},
-		{"tools_call", "2025-06-18"}, {"tools_call", "2025-11-25"}, {"tools_call", modern},
+		{"tools_call", "2025-06-18"}, {"tools_call", "2025-11-25"}, {"tools_call", ways.Modern},
 		{"sse-retry", "2025-11-25"},
 		{"elicitation-sep1034-client-defaults", "2025-11-25"},
-		{"request-metadata", modern},
-		{"sep-2322-client-request-state", modern},
-		{"http-standard-headers", modern}, {"http-custom-headers", modern}, {"http-invalid-tool-headers", modern},
-		{"json-schema-ref-no-deref", modern}, {"json-schema-2020-12-preservation", modern},
+		{"request-metadata", ways.Modern},
+		{"sep-2322-client-request-state", ways.Modern},
+		{"http-standard-headers", ways.Modern}, {"http-custom-headers", ways.Modern}, {"http-invalid-tool-headers", ways.Modern},
+		{"json-schema-ref-no-deref", ways.Modern}, {"json-schema-2020-12-preservation", ways.Modern},
 	} {
 		t.Run(s.scenario+" "+s.revision, func(t *testing.T) {
 			t.Parallel()

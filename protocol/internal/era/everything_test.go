@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
+	"github.com/mcp-bridge/mcp-bridge/internal/ways"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/prototest"
 	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
@@ -20,7 +21,7 @@ import (
 
 // startEverything runs the reference server of the TypeScript SDK and returns a
 // client of it. "sse" is found by falling back.
-func startEverything(t *testing.T, transport string) client {
+func startEverything(t *testing.T, transport string) ways.Client {
 	t.Helper()
 	node := nodetools.Node(t)
 	main := nodetools.Module(t, "@modelcontextprotocol/server-everything", "dist/index.js")

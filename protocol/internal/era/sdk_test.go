@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/ways"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/prototest"
 )
@@ -88,7 +89,7 @@ func capabilities(raw string) func(*protocol.Meta) {
 }
 
 // wantInput makes a request that needs input.
-func wantInput(t *testing.T, c client, r *protocol.Request, n protocol.Notifier) (in input, key string) {
+func wantInput(t *testing.T, c ways.Client, r *protocol.Request, n protocol.Notifier) (in input, key string) {
 	t.Helper()
 	res, err := c.Handle(t.Context(), r, n)
 	if err != nil {
@@ -118,13 +119,13 @@ const anything = `{"elicitation":{},"sampling":{},"roots":{"listChanged":true},"
 // TestInput is about servers that ask during a call.
 func TestInput(t *testing.T) {
 	t.Parallel()
-	for _, way := range ways {
-		if way.revision == modern {
+	for _, way := range ways.JSONRPC() {
+		if way.Revision == ways.Modern {
 			continue
 		}
-		t.Run(way.transport+" "+way.revision, func(t *testing.T) {
+		t.Run(way.String(), func(t *testing.T) {
 			t.Parallel()
-			c := connect(t, way.transport, way.revision, sdk(asker(t)))
+			c := ways.Connect(t, way, sdk(asker(t)))
 			all := capabilities(anything)
 			for _, tt := range []struct{ tool, method, answer, want string }{
 				{"elicit", "elicitation/create", `{"action":"accept","content":{"name":"Ann"}}`, "accept Ann"},
@@ -158,7 +159,7 @@ func TestInput(t *testing.T) {
 func TestInputTwice(t *testing.T) {
 	t.Parallel()
 	for _, transport := range []string{"stdio", "http"} {
-		c := connect(t, transport, "2025-11-25", sdk(asker(t)))
+		c := ways.Connect(t, ways.Way{Transport: transport, Revision: "2025-11-25"}, sdk(asker(t)))
 		all := capabilities(anything)
 		token := func(m *protocol.Meta) { m.ProgressToken = json.RawMessage(`7`) }
 		first, key := wantInput(t, c, request("tools/call", `{"name":"twice"}`, all, token), protocol.Discard)
@@ -186,7 +187,7 @@ func TestInputTwice(t *testing.T) {
 // was given for, and to nobody else.
 func TestForeignState(t *testing.T) {
 	t.Parallel()
-	c := connect(t, "stdio", "2025-11-25", sdk(asker(t)))
+	c := ways.Connect(t, ways.Way{Transport: "stdio", Revision: "2025-11-25"}, sdk(asker(t)))
 	all := capabilities(anything)
 	in, key := wantInput(t, c, request("tools/call", `{"name":"elicit","arguments":{"a":1}}`, all), protocol.Discard)
 	answer := `"inputResponses":{"` + key + `":{"action":"accept"}}`
@@ -226,11 +227,11 @@ func TestForeignState(t *testing.T) {
 // TestResources: subscriptions and missing resources.
 func TestResources(t *testing.T) {
 	t.Parallel()
-	for _, way := range ways {
-		t.Run(way.transport+" "+way.revision, func(t *testing.T) {
+	for _, way := range ways.JSONRPC() {
+		t.Run(way.String(), func(t *testing.T) {
 			t.Parallel()
 			s := asker(t)
-			c := connect(t, way.transport, way.revision, sdk(s))
+			c := ways.Connect(t, way, sdk(s))
 			ctx, cancel := context.WithCancel(t.Context())
 			n := make(notes, 100)
 			done := make(chan error, 1)
@@ -262,11 +263,11 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestModernInput: what a modern server asks passes through.
+// TestModernInput: what a ways.Modern server asks passes through.
 func TestModernInput(t *testing.T) {
 	t.Parallel()
 	for _, transport := range []string{"stdio", "http"} {
-		c := connect(t, transport, modern, ours(t, prototest.NewHandler()))
+		c := ways.Connect(t, ways.Way{Transport: transport, Revision: ways.Modern}, ways.Serve(t, prototest.NewHandler()))
 		if got, _ := ask(t, c, request("tools/call", `{"name":"input"}`)); got != `input_required {"requestState":"state"}` {
 			t.Errorf("%s: %s", transport, got)
 		}

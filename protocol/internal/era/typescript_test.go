@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
+	"github.com/mcp-bridge/mcp-bridge/internal/ways"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 	"github.com/mcp-bridge/mcp-bridge/protocol/streamable"
 )
 
-// startTypeScript runs a modern server of the TypeScript SDK, and returns a
+// startTypeScript runs a ways.Modern server of the TypeScript SDK, and returns a
 // client of it.
-func startTypeScript(t *testing.T, transport string) client {
+func startTypeScript(t *testing.T, transport string) ways.Client {
 	t.Helper()
 	node := nodetools.Node(t)
 	nodetools.Module(t, "@modelcontextprotocol/server", "package.json")

@@ -1,0 +1,109 @@
+package ways
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"sync"
+
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+// duplex is one end of a server that runs in this process.
+type duplex struct {
+	revision string
+	out      *io.PipeWriter // to the server
+	in       *io.PipeReader // what the client reads
+	inject   *io.PipeWriter
+	mu       sync.Mutex
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
+}
+
+// Dial starts a server over pipes and returns the client's end. A revision
+// other than the newest is the only one that the server seems to know.
+func Dial(serve func(ctx context.Context, in io.Reader, out io.Writer) error, revision string) io.ReadWriteCloser {
+	ctx, cancel := context.WithCancel(context.Background())
+	serverIn, out := io.Pipe()
+	fromServer, serverOut := io.Pipe()
+	in, inject := io.Pipe()
+	d := &duplex{revision: revision, out: out, in: in, inject: inject, cancel: cancel}
+	d.wg.Go(func() {
+		err := serve(ctx, serverIn, serverOut)
+		_ = serverOut.CloseWithError(io.EOF)
+		_ = serverIn.CloseWithError(errors.Join(io.ErrClosedPipe, err))
+	})
+	d.wg.Go(func() {
+		r := bufio.NewReader(fromServer)
+		for {
+			line, err := r.ReadBytes('\n')
+			if err != nil {
+				_ = inject.CloseWithError(err)
+				_ = fromServer.CloseWithError(err)
+				return
+			}
+			d.say(line)
+		}
+	})
+	return d
+}
+
+func (d *duplex) say(line []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, _ = d.inject.Write(line)
+}
+
+func (d *duplex) Read(p []byte) (int, error) { return d.in.Read(p) }
+
+var idMember = regexp.MustCompile(`"id":(\d+)`)
+
+// Write hides from the server what its revision does not have.
+func (d *duplex) Write(p []byte) (int, error) {
+	if d.revision != Modern && bytes.Contains(p, []byte(`"server/discover"`)) {
+		id := idMember.FindSubmatch(p)[1]
+		go d.say([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"what?"}}` + "\n"))
+		return len(p), nil
+	}
+	_, err := d.out.Write(asking(p, d.revision))
+	return len(p), err
+}
+
+func (d *duplex) Close() error {
+	_ = d.out.Close()
+	_ = d.in.Close()
+	d.cancel()
+	d.wg.Wait()
+	return nil
+}
+
+// asking rewrites initialize to ask for another revision.
+func asking(p []byte, revision string) []byte {
+	if revision == Modern || !bytes.Contains(p, []byte(`"method":"initialize"`)) {
+		return p
+	}
+	return bytes.Replace(p, []byte(`"protocolVersion":"2025-11-25"`), []byte(`"protocolVersion":"`+revision+`"`), 1)
+}
+
+// OnlyLegacy hides from a server what its revision does not have.
+func OnlyLegacy(h http.Handler, revision string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return
+			}
+			if bytes.Contains(body, []byte(protocol.MetaProtocolVersion)) || r.Header.Get("Mcp-Protocol-Version") >= Modern {
+				http.Error(w, "Bad Request: no session", http.StatusBadRequest)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(asking(body, revision)))
+			r.ContentLength = int64(len(asking(body, revision)))
+		}
+		h.ServeHTTP(w, r)
+	})
+}
