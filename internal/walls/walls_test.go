@@ -196,6 +196,12 @@ var rooms = []room{
 		why:      "it holds files",
 	},
 	{
+		packages:  []string{"bridge/internal/mirror"},
+		may:       []string{"protocol", "protocol/stdio", "internal/jsontok", "bridge/internal/transcode", "gen/mcp/..."},
+		elsewhere: slices.Concat(protobuf, connect),
+		why:       "it is a front, of connect-go; Tunnel carries what standard input and output would",
+	},
+	{
 		packages:  []string{"bridge/internal/..."},
 		may:       []string{"protocol", "internal/jsontok", "bridge/internal/...", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),

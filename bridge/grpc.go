@@ -1,0 +1,58 @@
+package bridge
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/mirror"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+// DefaultGRPCMessageBytes bounds a request of a [GRPCHandler].
+const DefaultGRPCMessageBytes = 4 << 20
+
+// GRPCConfig configures a GRPCHandler. The zero value of every field but Handler
+// means its default.
+type GRPCConfig struct {
+	// Handler answers the requests: a [Bridge], or the client of an MCP server.
+	Handler protocol.Handler
+	// Logger gets what goes wrong. The default discards.
+	Logger *slog.Logger
+	// MaxMessageBytes bounds a request.
+	MaxMessageBytes int
+	// AllowedOrigins are the values of the Origin header that browsers may
+	// send, such as "https://app.example.com"; "*" allows any. By default no
+	// web page may call.
+	AllowedOrigins []string
+}
+
+// GRPCHandler serves what answers MCP as mcp.v1.McpService, over gRPC, gRPC-Web
+// and Connect, with server reflection. gRPC needs HTTP/2: see
+// [http.Server.Protocols].
+type GRPCHandler struct{ front *mirror.Front }
+
+// NewGRPCHandler returns a GRPCHandler.
+func NewGRPCHandler(cfg GRPCConfig) (*GRPCHandler, error) {
+	if cfg.Handler == nil {
+		return nil, errors.New("bridge: GRPCConfig.Handler is nil")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.MaxMessageBytes <= 0 {
+		cfg.MaxMessageBytes = DefaultGRPCMessageBytes
+	}
+	front, err := mirror.New(mirror.Config(cfg))
+	if err != nil {
+		return nil, err
+	}
+	return &GRPCHandler{front: front}, nil
+}
+
+// Mount adds the paths of the services to a mux.
+func (h *GRPCHandler) Mount(mux *http.ServeMux) { h.front.Mount(mux) }
+
+// Close ends the streams of Tunnel and waits for them. Other calls end with
+// their requests: shut the HTTP server down.
+func (h *GRPCHandler) Close() { h.front.Close() }
