@@ -66,13 +66,13 @@ func (a *app) runDemo(ctx context.Context, web *httpFlags, asJSON bool) error {
 		return err
 	}
 	defer stop()
-	s, err := web.site(b, listener, 0, backend, log)
+	s, err := web.site(b, b.Close, listener, 0, backend, log)
 	if err != nil {
 		return err
 	}
 	a.warnExposed(s)
 	upstream := "grpc" + strings.TrimPrefix(s.base, "http")
-	if err := a.announce(s, upstream, asJSON); err != nil {
+	if err := a.announce(s, b.Tools(), upstream, asJSON); err != nil {
 		return err
 	}
 	if !asJSON {

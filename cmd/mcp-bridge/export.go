@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
-	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 	"github.com/mcp-bridge/mcp-bridge/protocol/streamable"
 )
@@ -73,13 +72,6 @@ in a way that breaks code that uses the service.`,
 
 func isHTTP(arg string) bool {
 	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
-}
-
-// mcpServer is an MCP server that we are a client of.
-type mcpServer interface {
-	protocol.Handler
-
-	Close()
 }
 
 // stopTimeout is how long a server has to end by itself. It is asked for lists

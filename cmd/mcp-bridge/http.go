@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/httpsse"
 	"github.com/mcp-bridge/mcp-bridge/protocol/streamable"
 )
@@ -110,12 +111,13 @@ func (h *httpFlags) bind(ctx context.Context) (net.Listener, error) {
 	}
 }
 
-// site is a bridge on an HTTP server.
+// site is an upstream on an HTTP server.
 type site struct {
-	bridge   *bridge.Bridge
+	end      func() // the subscriptions
 	server   *http.Server
 	mcp      *streamable.Handler
-	sse      *httpsse.Handler // or nil
+	sse      *httpsse.Handler    // or nil
+	grpc     *bridge.GRPCHandler // or nil
 	calls    inFlight
 	timeout  time.Duration
 	log      *slog.Logger
@@ -125,16 +127,18 @@ type site struct {
 	listener net.Listener
 }
 
-// site builds the server of b. What is not for the endpoints goes to rest,
-// which may be nil. The site owns the listener.
-func (h *httpFlags) site(b *bridge.Bridge, l net.Listener, maxMessage int, rest http.Handler, log *slog.Logger) (*site, error) {
-	s := &site{bridge: b, timeout: h.shutdownTimeout, log: log, path: h.path, listener: l}
+// site builds the server of an upstream, whose subscriptions end ends. What is
+// not for the endpoints goes to rest; where that is nil, McpService is served
+// too. The site owns the listener.
+func (h *httpFlags) site(up protocol.Handler, end func(), l net.Listener, maxMessage int, rest http.Handler, log *slog.Logger) (*site, error) {
+	s := &site{end: end, timeout: h.shutdownTimeout, log: log, path: h.path, listener: l}
 	s.base, s.exposed = address(l.Addr())
-	s.calls.next = b
+	s.calls.next = up
 	mux := http.NewServeMux()
 	var err error
-	s.mcp, err = b.HTTPHandler(streamable.Config{
+	s.mcp, err = streamable.New(streamable.Config{
 		Handler:         &s.calls,
+		Logger:          log,
 		AllowedOrigins:  h.origins,
 		AllowedHosts:    h.hosts,
 		MaxMessageBytes: int64(maxMessage),
@@ -144,8 +148,9 @@ func (h *httpFlags) site(b *bridge.Bridge, l net.Listener, maxMessage int, rest 
 	}
 	mux.Handle(h.path, s.mcp)
 	if h.sse {
-		s.sse, err = b.SSEHandler(httpsse.Config{
+		s.sse, err = httpsse.New(httpsse.Config{
 			Handler:         &s.calls,
+			Logger:          log,
 			AllowedOrigins:  h.origins,
 			AllowedHosts:    h.hosts,
 			MaxMessageBytes: int64(maxMessage),
@@ -160,6 +165,16 @@ func (h *httpFlags) site(b *bridge.Bridge, l net.Listener, maxMessage int, rest 
 		_, _ = w.Write([]byte("ok\n")) // the prober is gone
 	})
 	if rest == nil {
+		s.grpc, err = bridge.NewGRPCHandler(bridge.GRPCConfig{
+			Handler:         &s.calls,
+			Logger:          log,
+			MaxMessageBytes: maxMessage,
+			AllowedOrigins:  h.origins,
+		})
+		if err != nil {
+			return nil, err
+		}
+		s.grpc.Mount(mux)
 		rest = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "nothing is here; the MCP endpoint is "+h.path, http.StatusNotFound)
 		})
@@ -196,7 +211,7 @@ func (s *site) serve(ctx context.Context) error {
 	go func() { served <- s.server.Serve(s.listener) }()
 	select {
 	case err := <-served:
-		s.bridge.Close()
+		s.end()
 		s.closeEndpoints()
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
@@ -227,13 +242,16 @@ func (s *site) drain(ctx context.Context) {
 		defer close(shut)
 		_ = s.server.Shutdown(ctx) // fails with ctx, which is reported above
 	}()
-	s.bridge.Close()
+	s.end()
 	s.calls.wait(ctx)
 	s.closeEndpoints()
 	<-shut
 }
 
 func (s *site) closeEndpoints() {
+	if s.grpc != nil {
+		s.grpc.Close()
+	}
 	if s.sse != nil {
 		s.sse.Close()
 	}

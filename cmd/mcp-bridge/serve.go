@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge"
 )
 
 func (a *app) serve() *cobra.Command {
@@ -13,10 +18,17 @@ func (a *app) serve() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "serve URL",
-		Short: "Serve an upstream's tools as MCP over Streamable HTTP",
+		Use:   "serve URL | -- COMMAND [ARGUMENT...]",
+		Short: "Serve an upstream's tools as MCP over Streamable HTTP and gRPC",
 		Long: `serve makes the upstream's methods MCP tools, over Streamable HTTP in every
-revision of MCP. There is no authentication: listen on a loopback address, which
+revision of MCP, and over gRPC, gRPC-Web and Connect as mcp.v1.McpService, with
+server reflection, on the same port.
+
+The upstream may be an MCP server too: a command behind --, which is started and
+spoken to on its standard input and output, or a URL of http or https. mcp+http
+is the same as http, and sse+http is HTTP+SSE of 2024-11-05.
+
+There is no authentication: listen on a loopback address, which
 is the default, or put a proxy that authenticates in front.
 
 On SIGTERM or SIGINT calls under way finish, within --shutdown-timeout. A second
@@ -24,8 +36,10 @@ signal ends the program at once.`,
 		Example: `  mcp-bridge serve grpc://localhost:50051
   mcp-bridge serve --descriptors api.binpb grpcs://api.example.com
   mcp-bridge serve --proto ./proto connect+http://localhost:8081
-  mcp-bridge serve --service 'library.v1.*' --forward-header authorization grpcweb+https://api.example.com`,
-		Args: oneURL,
+  mcp-bridge serve --service 'library.v1.*' --forward-header authorization grpcweb+https://api.example.com
+  mcp-bridge serve -- npx -y @modelcontextprotocol/server-everything
+  mcp-bridge serve --header 'authorization: Bearer TOKEN' https://mcp.example.com/mcp`,
+		Args: upstreamArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, log := cmd.Context(), a.log()
 			if err := web.check(); err != nil {
@@ -36,17 +50,25 @@ signal ends the program at once.`,
 				return err
 			}
 			defer listener.Close()
+			if isMCP(cmd, args) {
+				server, err := flags.openMCP(cmd, args, log)
+				if err != nil {
+					return err
+				}
+				defer server.Close()
+				return a.serveMCP(ctx, web, listener, server, args, flags.maxMessage, asJSON)
+			}
 			up, err := flags.open(ctx, args[0], log)
 			if err != nil {
 				return err
 			}
 			defer up.close()
-			s, err := web.site(up.Bridge, listener, flags.maxMessage, nil, log)
+			s, err := web.site(up.Bridge, up.Close, listener, flags.maxMessage, nil, log)
 			if err != nil {
 				return err
 			}
 			a.warnExposed(s)
-			if err := a.announce(s, up.url.String(), asJSON); err != nil {
+			if err := a.announce(s, up.Tools(), up.url.String(), asJSON); err != nil {
 				return err
 			}
 			up.trim()
@@ -61,9 +83,9 @@ signal ends the program at once.`,
 
 // announce says where the site listens, and of what. Its first line is what
 // scripts wait for.
-func (a *app) announce(s *site, upstream string, asJSON bool) error {
+func (a *app) announce(s *site, all []bridge.Tool, upstream string, asJSON bool) error {
 	tools, others := 0, 0
-	for _, t := range s.bridge.Tools() {
+	for _, t := range all {
 		if t.NotCallable == "" {
 			tools++
 		} else {
@@ -80,14 +102,57 @@ func (a *app) announce(s *site, upstream string, asJSON bool) error {
 		}{s.mcpURL(), s.sseURL(), upstream, tools, others})
 	}
 	text := "Listening on " + s.mcpURL() + "\n"
-	if s.sse != nil {
-		text += "HTTP+SSE of 2024-11-05 on " + s.sseURL() + "\n"
-	}
+	text += s.sseLine()
 	text += fmt.Sprintf("%s of %s", plural(tools, "tool"), upstream)
 	if others > 0 {
 		text += fmt.Sprintf("; %s not callable", plural(others, "method"))
 	}
-	return a.printf("%s\n", text)
+	return a.printf("%s\n%s", text, s.grpcLine())
+}
+
+// sseLine says where HTTP+SSE is served, if it is.
+func (s *site) sseLine() string {
+	if s.sse == nil {
+		return ""
+	}
+	return "HTTP+SSE of 2024-11-05 on " + s.sseURL() + "\n"
+}
+
+// grpcLine says where McpService is served, if it is.
+func (s *site) grpcLine() string {
+	if s.grpc == nil {
+		return ""
+	}
+	return "mcp.v1.McpService on " + s.base + "\n"
+}
+
+// serveMCP serves what another MCP server offers.
+func (a *app) serveMCP(ctx context.Context, web *httpFlags, l net.Listener, server mcpServer, args []string, maxMessage int, asJSON bool) error {
+	up, err := meetMCP(ctx, server)
+	if err != nil {
+		return err
+	}
+	defer up.end()
+	s, err := web.site(up, up.end, l, maxMessage, nil, a.log())
+	if err != nil {
+		return err
+	}
+	a.warnExposed(s)
+	name := strings.Join(args, " ")
+	if asJSON {
+		err = a.printJSON(struct {
+			URL      string `json:"url"`
+			SSE      string `json:"sse,omitempty"`
+			Upstream string `json:"upstream"`
+			Server   string `json:"server"`
+		}{s.mcpURL(), s.sseURL(), name, up.name})
+	} else {
+		err = a.printf("Listening on %s\n%s%s, by %s\n%s", s.mcpURL(), s.sseLine(), printable(up.name), printable(name), s.grpcLine())
+	}
+	if err != nil {
+		return err
+	}
+	return s.serve(ctx)
 }
 
 func plural(n int, noun string) string {

@@ -6,33 +6,49 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 )
 
 func (a *app) stdio() *cobra.Command {
 	var flags *upstreamFlags
 	cmd := &cobra.Command{
-		Use:   "stdio URL",
+		Use:   "stdio URL | -- COMMAND [ARGUMENT...]",
 		Short: "Serve an upstream's tools as MCP over standard input and output",
 		Long: `stdio is what an MCP host starts: it speaks MCP on standard input and output,
 one JSON-RPC message a line, until the input ends. Standard output is the
-protocol's alone; logs go to standard error.`,
+protocol's alone; logs go to standard error.
+
+The upstream may be an MCP server too, as for serve: a host that speaks only
+standard input and output reaches one behind a URL, and an old host a new one.`,
 		Example: `  mcp-bridge stdio grpc://localhost:50051
+  mcp-bridge stdio https://mcp.example.com/mcp
   claude mcp add library -- mcp-bridge stdio grpc://localhost:50051
 
   As an entry of mcpServers in a host's configuration file:
   {"mcpServers": {"library": {"command": "mcp-bridge", "args": ["stdio", "grpc://localhost:50051"]}}}`,
-		Args: oneURL,
+		Args: upstreamArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, log := cmd.Context(), a.log()
-			up, err := flags.open(ctx, args[0], log)
-			if err != nil {
-				return err
+			var handler protocol.Handler
+			if isMCP(cmd, args) {
+				server, err := flags.openMCP(cmd, args, log)
+				if err != nil {
+					return err
+				}
+				defer server.Close()
+				handler = server
+			} else {
+				up, err := flags.open(ctx, args[0], log)
+				if err != nil {
+					return err
+				}
+				defer up.close()
+				up.trim()
+				handler = up
 			}
-			defer up.close()
-			up.trim()
-			err = stdio.Serve(ctx, a.stdin, a.stdout, stdio.Config{
-				Handler:         up,
+			err := stdio.Serve(ctx, a.stdin, a.stdout, stdio.Config{
+				Handler:         handler,
 				Logger:          log,
 				MaxMessageBytes: flags.maxMessage,
 			})

@@ -43,7 +43,7 @@ func Parse(s string) (URL, error) {
 		if lower == "https" {
 			grpc = "grpcs://"
 		}
-		return URL{}, fmt.Errorf("upstream %q: an MCP server is not an upstream of this version; "+
+		return URL{}, fmt.Errorf("upstream %q: an MCP server is not an upstream here; "+
 			"for an API write connect+%s://%s (Connect), grpcweb+%s://%s (gRPC-Web) or %s%s (gRPC)",
 			s, lower, rest, lower, rest, grpc, authorityOf(rest))
 	default:

@@ -64,7 +64,7 @@ func TestParseErrors(t *testing.T) {
 		{"50051", "did you mean grpc://localhost:50051?"},
 		{"dns:50051", "did you mean grpc://dns:50051?"},
 		{"/run/a.sock", "did you mean unix:/run/a.sock?"},
-		{"http://h:1/mcp", "an MCP server is not an upstream of this version; for an API write connect+http://h:1/mcp (Connect), grpcweb+http://h:1/mcp (gRPC-Web) or grpc://h:1 (gRPC)"},
+		{"http://h:1/mcp", "an MCP server is not an upstream here; for an API write connect+http://h:1/mcp (Connect), grpcweb+http://h:1/mcp (gRPC-Web) or grpc://h:1 (gRPC)"},
 		{"https://h:1", "or grpcs://h:1 (gRPC)"},
 		{"ftp://h", `upstream "ftp://h": unknown scheme "ftp", known are grpc://, grpcs://, grpcweb+http://`},
 		{"grpc://localhost", `upstream "grpc://localhost": the port is missing, write for example grpc://localhost:50051`},

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
+	"github.com/mcp-bridge/mcp-bridge/gen/mcp/v1/mcpv1connect"
+	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
+)
+
+// http2 is an HTTP client of one test that speaks HTTP/2 without TLS.
+func http2(t *testing.T) *http.Client {
+	t.Helper()
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: &protocols}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// TestServeMCPServer serves an official MCP server, once and through a second
+// bridge, to clients of gRPC and of MCP.
+func TestServeMCPServer(t *testing.T) {
+	t.Parallel()
+	node := nodetools.Node(t)
+	everything := nodetools.Module(t, "@modelcontextprotocol/server-everything", "dist/index.js")
+	first := startInProcess(t, &bytes.Buffer{}, "serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--", node, everything)
+	url, ok := strings.CutPrefix(first, "Listening on ")
+	if !ok {
+		t.Fatal(first)
+	}
+	second := startInProcess(t, &bytes.Buffer{}, "serve", "--listen", "127.0.0.1:0", "--log-level", "error", "mcp+"+url)
+	twice, ok := strings.CutPrefix(second, "Listening on ")
+	if !ok {
+		t.Fatal(second)
+	}
+	for _, url := range []string{url, twice} {
+		base := strings.TrimSuffix(url, "/mcp")
+		c := mcpv1connect.NewMcpServiceClient(http2(t), base, connect.WithGRPC())
+		tools, err := c.ListTools(t.Context(), &mcpv1.ListToolsRequest{})
+		if err != nil || len(tools.GetTools()) < 5 {
+			t.Errorf("tools: %v, %v", tools, err)
+		}
+		arguments, err := structpb.NewStruct(map[string]any{"a": 1, "b": 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := c.CallTool(t.Context(), &mcpv1.CallToolRequest{Name: "get-sum", ArgumentsForm: &mcpv1.CallToolRequest_Arguments{Arguments: arguments}})
+		if err != nil || !strings.Contains(sum.GetComplete().GetContent()[0].GetText().GetText(), "is 3") {
+			t.Errorf("sum: %v, %v", sum, err)
+		}
+		text, err := c.ReadResource(t.Context(), &mcpv1.ReadResourceRequest{Uri: "demo://resource/dynamic/text/1"})
+		if err != nil || len(text.GetComplete().GetContents()) != 1 {
+			t.Errorf("resource: %v, %v", text, err)
+		}
+		if _, err := c.GetPrompt(t.Context(), &mcpv1.GetPromptRequest{Name: "nothing"}); connect.CodeOf(err) != connect.CodeInvalidArgument {
+			t.Errorf("prompt: %v", err)
+		}
+		status, body := do(t, web(t), request(t, http.MethodPost, url,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hi"},`+modernMeta+`}}`,
+			"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "echo"))
+		if status != http.StatusOK || !strings.Contains(body, `"text":"Echo: hi"`) {
+			t.Errorf("over MCP: %d %s", status, body)
+		}
+	}
+}
+
+func TestMCPServerMistakes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"serve", "--", "/no/such/program"}, "the MCP server cannot be used"},
+		{[]string{"serve", "http://127.0.0.1:1/mcp"}, "connection refused"},
+		{[]string{"serve", "--timeout", "1s", "sse+http://127.0.0.1:1/"}, "--timeout is for APIs of gRPC and Connect"},
+		{[]string{"serve", "--header", "a: b", "--", "program"}, "--header is for URLs"},
+		{[]string{"stdio", "--services", "x"}, "unknown flag"},
+		{[]string{"stdio", "http://127.0.0.1:1/mcp", "more"}, "there are 2 arguments"},
+	} {
+		var stderr bytes.Buffer
+		args := append([]string{tt.args[0], "--log-level", "error"}, tt.args[1:]...)
+		if tt.args[0] == "serve" {
+			args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)
+		}
+		status := run(context.Background(), args, strings.NewReader(""), &bytes.Buffer{}, &stderr)
+		if status == 0 || !strings.Contains(stderr.String(), tt.want) {
+			t.Errorf("%q: exit status %d, %s; want %q", args, status, stderr.String(), tt.want)
+		}
+	}
+}
