@@ -2,50 +2,28 @@ package stdio
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/era"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
-	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/framed"
 )
 
 // Defaults of [ClientConfig].
 const (
 	// DefaultClientMaxMessageBytes is the longest line that is read from a
 	// server.
-	DefaultClientMaxMessageBytes = 10 << 20
+	DefaultClientMaxMessageBytes = framed.DefaultClientMaxMessageBytes
 	// DefaultStopTimeout is how long a process has to end once its input is
 	// closed, and again once it has been asked to by a signal.
 	DefaultStopTimeout = 5 * time.Second
 )
-
-// The times between restarts. The first restart of a server that has worked
-// for a while is at once.
-const (
-	minBackoff = 250 * time.Millisecond
-	maxBackoff = 30 * time.Second
-	// stableAfter is how long a server has to live for its end to be no sign
-	// that it ends whenever it is started.
-	stableAfter = time.Minute
-	// maxWait is how long a request waits for a restart. Beyond it, it fails.
-	maxWait = time.Second
-)
-
-// sharedCapabilities is what the one session with a legacy server declares.
-// What a caller has not declared itself is refused when the server asks.
-const sharedCapabilities = `{"roots":{},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}`
 
 // DefaultInherit are the environment variables that a server's process gets
 // from this one: what programs need to run at all, and no secrets.
@@ -113,24 +91,7 @@ type ClientConfig struct {
 // A legacy server has one session for all callers. Where it asks for input
 // while calls of several callers are under way, nobody can tell who is meant,
 // and it hears an error.
-type Client struct {
-	cfg    ClientConfig
-	log    *slog.Logger
-	era    *era.Client
-	legacy *legacy.Client
-
-	ctx    context.Context //nolint:containedctx // ends the program, which outlives any call
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-
-	mu       sync.Mutex
-	starting chan struct{} // closed when the start under way is over, or nil
-	link     *link
-	failures int       // ends in a row of servers that did not live long
-	next     time.Time // no start before it
-	lastErr  error     // why the last one has ended
-	closed   bool
-}
+type Client struct{ framed *framed.Client }
 
 var _ protocol.Handler = (*Client)(nil)
 
@@ -161,203 +122,49 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Inherit == nil {
 		cfg.Inherit = DefaultInherit()
 	}
-	if cfg.Capabilities == nil {
-		cfg.Capabilities = json.RawMessage(sharedCapabilities)
-	}
-	c := &Client{cfg: cfg, log: cfg.Logger}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.legacy = legacy.NewClient(legacy.ClientConfig{
-		Dial: []func(context.Context, http.Header) (peer.Conn, error){
-			func(ctx context.Context, _ http.Header) (peer.Conn, error) { return c.open(ctx) },
-		},
+	return &Client{framed.NewClient(framed.ClientConfig{
+		Dial:             func(ctx context.Context) (framed.Stream, error) { return connect(ctx, &cfg) },
 		Logger:           cfg.Logger,
-		ClientInfo:       cfg.ClientInfo,
-		Shared:           cfg.Capabilities,
+		MaxMessageBytes:  cfg.MaxMessageBytes,
+		ProbeTimeout:     cfg.ProbeTimeout,
 		HandshakeTimeout: cfg.HandshakeTimeout,
 		ParkTimeout:      cfg.ParkTimeout,
 		MaxParked:        cfg.MaxParked,
-	})
-	c.era = era.New(era.Config{
-		Open:            c.open,
-		Prepare:         prepare,
-		Legacy:          c.legacy,
-		SilenceIsLegacy: true,
-		ProbeTimeout:    cfg.ProbeTimeout,
-		ClientInfo:      cfg.ClientInfo,
-		Logger:          cfg.Logger,
-	})
-	return c, nil
+		ClientInfo:       cfg.ClientInfo,
+		Capabilities:     cfg.Capabilities,
+	})}, nil
 }
 
 // Handle asks the server. Where it cannot be asked, the error is a
 // [*protocol.UpstreamError].
 func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
-	return c.era.Handle(ctx, r, n)
+	return c.framed.Handle(ctx, r, n)
 }
 
 // Close ends the server as the specification asks: its input is closed, and
 // where it does not end soon, it and all processes of its group are asked to,
 // and then made to. Close returns once nothing of it is left. Requests under
 // way fail.
-func (c *Client) Close() {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.cancel()
-	c.era.Close()
-	c.mu.Lock()
-	l, starting := c.link, c.starting
-	c.mu.Unlock()
-	if starting != nil {
-		<-starting
-		c.mu.Lock()
-		l = c.link
-		c.mu.Unlock()
-	}
-	if l != nil {
-		l.Close()
-	}
-	c.wg.Wait()
-}
-
-// prepare names the caller: by its credentials, and the host that it is on.
-func prepare(_ context.Context, r *protocol.Request) (*peer.Request, error) {
-	p := &peer.Request{Request: r}
-	if r.Caller != nil {
-		host, _, err := net.SplitHostPort(r.Caller.RemoteAddr)
-		if err != nil {
-			host = r.Caller.RemoteAddr
-		}
-		sum := sha256.Sum256([]byte(host + "\n" + strings.Join(r.Caller.Header.Values("Authorization"), "\n")))
-		p.Identity = string(sum[:])
-	}
-	return p, nil
-}
-
-// open returns the connection to the running server, and starts one where
-// there is none.
-func (c *Client) open(ctx context.Context) (peer.Conn, error) {
-	for {
-		c.mu.Lock()
-		switch {
-		case c.closed:
-			c.mu.Unlock()
-			return nil, peer.Unavailable(peer.ErrClosed, "the connection to the MCP server is closed")
-		case c.link != nil && c.link.Err() == nil:
-			defer c.mu.Unlock()
-			return c.link, nil
-		}
-		wait := c.starting
-		if wait == nil {
-			c.starting = make(chan struct{})
-			old := c.link
-			c.mu.Unlock()
-			return c.start(ctx, old)
-		}
-		c.mu.Unlock()
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// start starts a server, after the one before it has ended.
-func (c *Client) start(ctx context.Context, old *link) (_ peer.Conn, err error) {
-	var l *link
-	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.link = l
-		close(c.starting)
-		c.starting = nil
-	}()
-	if old != nil {
-		old.Close()
-	}
-	if err := c.pause(ctx); err != nil {
-		l = old
-		return nil, err
-	}
-	started := time.Now()
-	dialling, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
-	l, err = c.connect(dialling)
-	if err != nil {
-		c.ended(started, err)
-		return nil, &protocol.UpstreamError{
-			Kind: protocol.UpstreamUnavailable, Message: "the MCP server could not be started", Unsent: true, Err: err,
-		}
-	}
-	c.wg.Go(func() {
-		l.serve(c.cfg.MaxMessageBytes, func(why error) { c.ended(started, why) })
-	})
-	return l, nil
-}
-
-// pause waits until a server may be started, or says that this takes too long.
-func (c *Client) pause(ctx context.Context) error {
-	c.mu.Lock()
-	wait, last := time.Until(c.next), c.lastErr
-	c.mu.Unlock()
-	if wait <= 0 {
-		return nil
-	}
-	if wait > maxWait {
-		return &protocol.UpstreamError{
-			Kind: protocol.UpstreamUnavailable, Message: "the MCP server has ended, and is started again after a pause",
-			RetryAfter: wait, Unsent: true, Err: last,
-		}
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-c.ctx.Done():
-		return peer.Unavailable(peer.ErrClosed, "the connection to the MCP server is closed")
-	}
-}
-
-// ended records the end of a server.
-func (c *Client) ended(started time.Time, why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	c.lastErr = why
-	if now.Sub(started) >= stableAfter {
-		c.failures = 0
-		return
-	}
-	wait := maxBackoff
-	if c.failures < 16 {
-		wait = min(maxBackoff, minBackoff<<c.failures)
-	}
-	c.failures++
-	c.next = now.Add(wait)
-	if !c.closed {
-		c.log.Warn("the MCP server has ended", "error", why, "restart_after", wait)
-	}
-}
+func (c *Client) Close() { c.framed.Close() }
 
 // connect starts the program, or dials.
-func (c *Client) connect(ctx context.Context) (*link, error) {
-	if c.cfg.Dial != nil {
-		rwc, err := c.cfg.Dial(ctx)
+func connect(ctx context.Context, cfg *ClientConfig) (*lines, error) {
+	if cfg.Dial != nil {
+		rwc, err := cfg.Dial(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return newLink(c.log, rwc, rwc, func() error { return nil }, func() { _ = rwc.Close() }), nil // nothing to be done about it
+		l := newLines(rwc, rwc, cfg.MaxMessageBytes)
+		l.stop = func() { _ = rwc.Close() } // nothing to be done about it
+		return l, nil
 	}
-	p, err := startProcess(&c.cfg)
+	p, err := startProcess(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return newLink(c.log, p.stdout, p.stdin, p.why, p.stop), nil
+	l := newLines(p.stdout, p.stdin, cfg.MaxMessageBytes)
+	l.why, l.stop = p.why, p.stop
+	return l, nil
 }
 
 // environment returns the environment of the program.

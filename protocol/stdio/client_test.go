@@ -139,7 +139,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"exits":       {"legacy", "exit", "the MCP server has ended: exit status 3: it said last: out of memory", protocol.UpstreamUnavailable},
 		"is killed":   {"legacy", "kill", "the MCP server has ended: signal: killed", protocol.UpstreamUnavailable},
-		"long line":   {"legacy", "long", "the MCP server sent a message of more than 10485760 bytes: too long a line", protocol.UpstreamTooLarge},
+		"long line":   {"legacy", "long", "the MCP server sent a message of more than 10485760 bytes: too long a message", protocol.UpstreamTooLarge},
 		"closes":      {"legacy", "close", "the MCP server has closed its output", protocol.UpstreamUnavailable},
 		"with orphan": {"orphan", "exit", "the MCP server has ended: exit status 3: it said last: out of memory", protocol.UpstreamUnavailable},
 	} {

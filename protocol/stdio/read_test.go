@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// lines reads all of data. A line that is too long is nil.
-func lines(t *testing.T, data []byte, buffer, limit int) (got [][]byte) {
+// readLines reads all of data. A line that is too long is nil.
+func readLines(t *testing.T, data []byte, buffer, limit int) (got [][]byte) {
 	t.Helper()
 	r := bufio.NewReaderSize(bytes.NewReader(data), buffer)
 	for {
@@ -36,7 +36,7 @@ func FuzzReadLine(f *testing.F) {
 	f.Add([]byte("\n"), byte(0))
 	f.Add(bytes.Repeat([]byte("0123456789"), 20), byte(200))
 	f.Fuzz(func(t *testing.T, data []byte, limit byte) {
-		got := lines(t, data, 16, int(limit))
+		got := readLines(t, data, 16, int(limit))
 		for _, want := range bytes.SplitAfter(data, []byte{'\n'}) {
 			if len(want) == 0 {
 				continue

@@ -168,7 +168,7 @@ func TestEndOfInputEndsStuckCalls(t *testing.T) {
 	if len(rest) != 1 || !strings.Contains(rest[0], `"id":1,"error"`) {
 		t.Errorf("messages %q, error %v; want one error", rest, err)
 	}
-	if cause := prototest.Await(t, handler.Causes(), "cause"); cause.Error() != "stdio: the input has ended" {
+	if cause := prototest.Await(t, handler.Causes(), "cause"); cause.Error() != "the input has ended" {
 		t.Errorf("the call ends because of %v", cause)
 	}
 }
