@@ -76,7 +76,7 @@ var rooms = []room{
 		why:      "what transports share knows none of them",
 	},
 	{
-		packages: []string{"protocol/stdio", "protocol/streamable", "protocol/httpsse"},
+		packages: []string{"protocol/stdio", "protocol/streamable", "protocol/httpsse", "protocol/tunnel"},
 		may:      []string{"protocol", "protocol/jsonrpc", "protocol/legacy", "protocol/internal/...", "internal/jsontok"},
 		why:      "a transport knows no other transport and no backend",
 	},
@@ -157,6 +157,24 @@ var rooms = []room{
 		may:       []string{"bridge/internal/rpc/...", "bridge/internal/upstreamurl", "bridge/internal/tlsconf"},
 		elsewhere: slices.Concat(protobuf, connect),
 		why:       "a caller knows the seam and its own library",
+	},
+	{
+		packages:  []string{"bridge/internal/connectserve"},
+		may:       []string{"bridge/internal/rpc/...", "bridge/internal/status", "bridge/internal/transcode"},
+		elsewhere: slices.Concat(protobuf, connect),
+		why:       "a server knows the seam and its own library, and not what its messages mean",
+	},
+	{
+		packages:  []string{"bridge/internal/tunnel"},
+		may:       []string{"bridge/internal/rpc/...", "bridge/internal/connectcall", "bridge/internal/connectserve"},
+		elsewhere: protobuf,
+		why:       "it frames messages and does not look into them",
+	},
+	{
+		packages:  []string{"bridge/tunnel"},
+		may:       []string{"bridge/internal/rpc/...", "bridge/internal/connectcall", "bridge/internal/connectserve", "bridge/internal/tunnel", "bridge/internal/upstreamurl"},
+		elsewhere: slices.Concat(protobuf, []string{"github.com/modelcontextprotocol/go-sdk/..."}),
+		why:       "only who imports it links the SDK, and it links no more of the bridge than a stream",
 	},
 	{
 		packages:  []string{"bridge/grpcgo"},
@@ -265,9 +283,15 @@ var links = []link{
 		why:      "grpc-go adds 4 MB; who wants it imports bridge/grpcgo",
 	},
 	{
+		packages: []string{"bridge/...", "protocol/...", "cmd/..."},
+		except:   append([]string{"bridge/tunnel"}, testHelpers...),
+		never:    []string{"github.com/modelcontextprotocol/..."},
+		why:      "the official SDK is for who imports bridge/tunnel",
+	},
+	{
 		packages: []string{"bridge/...", "protocol/..."},
 		except:   testHelpers,
-		never:    []string{"testing", "internal/demo/...", "internal/mcpschema", "internal/bench", "gen/library/...", "gen/bench/...", "github.com/spf13/...", "github.com/modelcontextprotocol/..."},
+		never:    []string{"testing", "internal/demo/...", "internal/mcpschema", "internal/bench", "gen/library/...", "gen/bench/...", "github.com/spf13/..."},
 		why:      "tests, the demo and the command line are not for users of the library",
 	},
 	{
