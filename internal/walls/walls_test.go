@@ -56,6 +56,11 @@ var rooms = []room{
 		why:      "the neutral middle knows no envelope, no transport and no protobuf",
 	},
 	{
+		packages: []string{"internal/mcpjson"},
+		may:      []string{"protocol", "internal/jsontok"},
+		why:      "it edits messages, and knows no transport",
+	},
+	{
 		packages: []string{"protocol/jsonrpc"},
 		may:      []string{"protocol", "internal/jsontok"},
 		why:      "the envelope knows no transport",
@@ -72,12 +77,12 @@ var rooms = []room{
 	},
 	{
 		packages: []string{"protocol/legacy", "protocol/internal/..."},
-		may:      []string{"protocol", "protocol/jsonrpc", "protocol/legacy", "protocol/internal/...", "internal/jsontok"},
+		may:      []string{"protocol", "protocol/jsonrpc", "protocol/legacy", "protocol/internal/...", "internal/jsontok", "internal/mcpjson"},
 		why:      "what transports share knows none of them",
 	},
 	{
 		packages: []string{"protocol/stdio", "protocol/streamable", "protocol/httpsse", "protocol/tunnel"},
-		may:      []string{"protocol", "protocol/jsonrpc", "protocol/legacy", "protocol/internal/...", "internal/jsontok"},
+		may:      []string{"protocol", "protocol/jsonrpc", "protocol/legacy", "protocol/internal/...", "internal/jsontok", "internal/mcpjson"},
 		why:      "a transport knows no other transport and no backend",
 	},
 	{

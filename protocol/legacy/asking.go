@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
 )
 
@@ -167,7 +167,7 @@ func (s *Session) ask(ctx context.Context, st Stream, inputs []input) (_ json.Ra
 			return nil, errUnheard // cancelled by the client, or the session has ended
 		}
 	}
-	var responses peer.Object
+	var responses mcpjson.Object
 	for i, in := range inputs {
 		responses.Add(in.key, results[i])
 	}
@@ -181,7 +181,7 @@ func (s *Session) takeBack(ctx context.Context, st Stream, id string) {
 	if err := context.Cause(ctx); err != nil {
 		reason = err
 	}
-	var params peer.Object
+	var params mcpjson.Object
 	params.Add("requestId", json.RawMessage(id))
 	params.Add("reason", jsontok.AppendString(nil, reason.Error()))
 	message := jsonrpc.AppendNotification(nil, &protocol.Notification{Method: protocol.NotificationCancelled, Params: params.JSON()})

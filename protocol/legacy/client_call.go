@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -72,7 +73,7 @@ func (s *clientSession) result(r *protocol.Request, m *jsonrpc.Message) (*protoc
 	if m.Error != nil {
 		return s.fault(r, jsonrpc.ReadError(m.Error))
 	}
-	res, err := peer.ReadResult(r.Method, m.Result, false)
+	res, err := mcpjson.ReadResult(r.Method, m.Result, false)
 	if err == nil {
 		res.Server = s.server
 	}
@@ -86,7 +87,7 @@ func (s *clientSession) fault(r *protocol.Request, e *protocol.Error) (*protocol
 		again := *e
 		again.Code = protocol.CodeInvalidParams
 		if uri, ok := jsontok.Lookup(r.Params, "uri"); ok && again.Data == nil {
-			var o peer.Object
+			var o mcpjson.Object
 			o.Add("uri", uri)
 			again.Data = o.JSON()
 		}
@@ -99,7 +100,7 @@ func (s *clientSession) fault(r *protocol.Request, e *protocol.Error) (*protocol
 		if !protocol.HasCapability(r.Meta.Capabilities, "elicitation", "url") {
 			return nil, protocol.MissingCapability(`{"elicitation":{"url":{}}}`)
 		}
-		var requests peer.Object
+		var requests mcpjson.Object
 		_ = jsontok.Array(raw, func(i int, params []byte) error { // valid already
 			if i < maxQuestions && jsontok.KindOf(params) == jsontok.KindObject {
 				requests.Add("url"+string(jsonIndex(i)), inputRequest(methodElicit, params))
@@ -109,7 +110,7 @@ func (s *clientSession) fault(r *protocol.Request, e *protocol.Error) (*protocol
 		if requests.Empty() {
 			return nil, e
 		}
-		var body peer.Object
+		var body mcpjson.Object
 		body.Add("inputRequests", requests.JSON())
 		// The call is over and its retry is a call like any other, so there
 		// is no state to give.
@@ -121,8 +122,8 @@ func (s *clientSession) fault(r *protocol.Request, e *protocol.Error) (*protocol
 // legacyParams returns the params of a request without what legacy revisions
 // do not have, and with token in the place of the caller's progress token.
 func legacyParams(r *protocol.Request, token json.RawMessage) (json.RawMessage, error) {
-	var meta peer.Object
-	rest, err := peer.Split(r.Params, func(key string, value []byte) bool {
+	var meta mcpjson.Object
+	rest, err := mcpjson.Split(r.Params, func(key string, value []byte) bool {
 		switch key {
 		case "_meta":
 			// ReadMeta has seen that it is an object.
@@ -156,7 +157,7 @@ func legacyParams(r *protocol.Request, token json.RawMessage) (json.RawMessage, 
 	if meta.Empty() {
 		return rest, nil
 	}
-	var o peer.Object
+	var o mcpjson.Object
 	if rest != nil {
 		_ = jsontok.Object(rest, func(k, v []byte) error { // valid already
 			o.Add(string(k), v)
@@ -176,9 +177,9 @@ func forward(ctx context.Context, log *slog.Logger, r *protocol.Request, m *json
 	note := &protocol.Notification{Method: m.Method, Params: m.Params}
 	switch m.Method {
 	case protocol.NotificationProgress:
-		note = peer.RestoreToken(m.Params, r.Meta.ProgressToken)
+		note = mcpjson.RestoreToken(m.Params, r.Meta.ProgressToken)
 	case protocol.NotificationMessage:
-		if !peer.WantsLog(r.Meta.LogLevel, m.Params) {
+		if !mcpjson.WantsLog(r.Meta.LogLevel, m.Params) {
 			note = nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -59,7 +60,7 @@ func (s *clientSession) listen(ctx context.Context, r *peer.Request, n protocol.
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.notifications must be an object")
 	}
 	l := &listener{lists: make(map[string]bool), queued: make(map[string]bool), wake: make(chan struct{}, 1)}
-	var honoured peer.Object
+	var honoured mcpjson.Object
 	for _, f := range filter {
 		if v, _ := jsontok.Lookup(wants, f.member); string(v) == "true" && s.offer(f.capability, "listChanged") {
 			l.lists[f.method] = true
@@ -95,7 +96,7 @@ func (s *clientSession) listen(ctx context.Context, r *peer.Request, n protocol.
 	if len(list) > 1 {
 		honoured.Add("resourceSubscriptions", append(list, ']'))
 	}
-	var ack peer.Object
+	var ack mcpjson.Object
 	ack.Add("notifications", honoured.JSON())
 	note := &protocol.Notification{Method: protocol.NotificationAcknowledged, Params: ack.JSON()}
 	if err := n.Notify(ctx, note); err != nil {
@@ -160,7 +161,7 @@ func acknowledgeOnce(n protocol.Notifier) protocol.Notifier {
 		}
 		uris, _ := readURIs(honoured) // made here, so there is nothing wrong with them
 		for _, uri := range uris {
-			var o peer.Object
+			var o mcpjson.Object
 			o.Add("uri", jsontok.AppendString(nil, uri))
 			if err := n.Notify(ctx, &protocol.Notification{Method: notificationUpdated, Params: o.JSON()}); err != nil {
 				return err
@@ -333,7 +334,7 @@ func (s *clientSession) subscribe(ctx context.Context, uri string, r *peer.Reque
 			return false
 		}
 	}
-	var params peer.Object
+	var params mcpjson.Object
 	params.Add("uri", jsontok.AppendString(nil, uri))
 	m, err := s.conn.Call(ctx, &peer.Call{ID: s.conn.NextID(), Method: method, Params: params.JSON(), Header: r.Header})
 	if err == nil && m.Error != nil {

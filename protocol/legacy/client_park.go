@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -171,7 +172,7 @@ func (c *Client) park(call *clientCall, r *peer.Request, questions []*question) 
 		call.cancel(errAbandoned)
 		return nil, &protocol.UpstreamError{Kind: protocol.UpstreamThrottled, Message: "too many calls wait for input already"}
 	}
-	var requests, body peer.Object
+	var requests, body mcpjson.Object
 	for _, q := range questions {
 		requests.Add(q.key, inputRequest(q.method, q.params))
 	}
@@ -183,7 +184,7 @@ func (c *Client) park(call *clientCall, r *peer.Request, questions []*question) 
 
 // inputRequest returns a request of the server as it stands in inputRequests.
 func inputRequest(method string, params json.RawMessage) []byte {
-	var o peer.Object
+	var o mcpjson.Object
 	o.Add("method", jsontok.AppendString(nil, method))
 	if params != nil {
 		o.Add("params", params)

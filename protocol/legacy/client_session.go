@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -80,7 +81,7 @@ func legacyCapabilities(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage(`{}`)
 	}
-	var o peer.Object
+	var o mcpjson.Object
 	// The front has seen that it is an object; what cannot be read is left out.
 	_ = jsontok.Object(raw, func(key, value []byte) error {
 		switch string(key) {
@@ -180,7 +181,7 @@ func (s *clientSession) idleSince() (time.Time, bool) {
 func (s *clientSession) initialize(ctx context.Context, conn peer.Conn) error {
 	asked := protocol.LatestLegacy
 	for attempt := 0; ; attempt++ {
-		var params peer.Object
+		var params mcpjson.Object
 		params.Add("protocolVersion", jsontok.AppendString(nil, string(asked)))
 		params.Add("capabilities", s.capabilities)
 		params.Add("clientInfo", s.info)
@@ -274,7 +275,7 @@ func (s *clientSession) offer(name, member string) bool {
 
 // discover answers server/discover from what initialize has said.
 func (s *clientSession) discover() *protocol.Result {
-	var body peer.Object
+	var body mcpjson.Object
 	versions := []byte{'['}
 	for i, r := range protocol.Revisions() {
 		if i > 0 {

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/answer"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
 )
 
@@ -143,7 +143,7 @@ func (s *Session) listen(ctx context.Context, uris []string, meta protocol.Meta,
 		}
 		quoted = jsontok.AppendString(quoted, uri)
 	}
-	var filter, params peer.Object
+	var filter, params mcpjson.Object
 	filter.Add("resourceSubscriptions", append(quoted, ']'))
 	params.Add("notifications", filter.JSON())
 	meta = s.meta(meta)

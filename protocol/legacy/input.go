@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
 )
 
@@ -146,12 +146,12 @@ func oneBlockEach(params json.RawMessage) json.RawMessage {
 			return nil
 		}
 		_ = jsontok.Array(content, func(_ int, block []byte) error {
-			add(peer.Replace(message, "content", block))
+			add(mcpjson.Replace(message, "content", block))
 			return nil
 		})
 		return nil
 	})
-	return peer.Replace(params, "messages", append(messages, ']'))
+	return mcpjson.Replace(params, "messages", append(messages, ']'))
 }
 
 // expressible returns those of a client's capabilities that its revision has
@@ -162,7 +162,7 @@ func expressible(declared json.RawMessage, rev protocol.Revision) json.RawMessag
 	}
 	// What cannot be read, such as a member that is there twice, counts for
 	// nothing.
-	left, _ := peer.Split(declared, func(key string, _ []byte) bool {
+	left, _ := mcpjson.Split(declared, func(key string, _ []byte) bool {
 		switch key {
 		case "tasks": // those that the client would serve
 			return true
@@ -177,7 +177,7 @@ func expressible(declared json.RawMessage, rev protocol.Revision) json.RawMessag
 	// Their members are of 2025-11-25.
 	for _, name := range []string{"elicitation", "sampling"} {
 		if protocol.HasCapability(left, name, "") {
-			left = peer.Replace(left, name, []byte("{}"))
+			left = mcpjson.Replace(left, name, []byte("{}"))
 		}
 	}
 	return left
@@ -189,7 +189,7 @@ func unaskable(capabilities json.RawMessage) json.RawMessage {
 	if jsontok.KindOf(capabilities) != jsontok.KindObject {
 		return capabilities
 	}
-	left, _ := peer.Split(capabilities, func(key string, _ []byte) bool { // valid already
+	left, _ := mcpjson.Split(capabilities, func(key string, _ []byte) bool { // valid already
 		return key == "elicitation" || key == "sampling" || key == "roots"
 	})
 	return left

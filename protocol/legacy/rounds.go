@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 )
 
 const (
@@ -62,7 +62,7 @@ func (s *Session) input(ctx context.Context, st Stream, requests json.RawMessage
 
 // retry returns the params of a call with input. Either part may be nil.
 func retry(params, responses, state json.RawMessage) json.RawMessage {
-	var o peer.Object
+	var o mcpjson.Object
 	if params != nil {
 		_ = jsontok.Object(params, func(key, value []byte) error { // read before
 			switch k := string(key); k {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/answer"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 )
 
 // Tasks of revision 2025-11-25 (basic/utilities/tasks) are those of the tasks
@@ -214,7 +214,7 @@ func (h *taskHandler) input(ctx context.Context, t *taskState) *protocol.Error {
 	}
 	responses, fault := h.ask(ctx, h.stream, inputs)
 	if fault == nil {
-		var params peer.Object
+		var params mcpjson.Object
 		params.Add("taskId", jsontok.AppendString(nil, t.id))
 		params.Add("inputResponses", responses)
 		_, fault = h.handle(ctx, protocol.MethodUpdateTask, params.JSON(), protocol.Discard)

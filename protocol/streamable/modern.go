@@ -2,14 +2,12 @@ package streamable
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/answer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eventstream"
@@ -28,7 +26,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, m *jsonrpc.Mess
 		writeError(w, http.StatusBadRequest, nil, protocol.Errorf(protocol.CodeInvalidRequest, "clients of revision 2026-07-28 send no responses"), protocol.Revision20260728)
 		return
 	}
-	fault := checkHeaders(r.Header, m, meta)
+	fault := mcpjson.CheckHeaders(r.Header, m.Method, m.Params, meta.Revision, true)
 	if fault == nil {
 		fault = answer.CheckModern(meta, m.Method)
 	}
@@ -56,75 +54,6 @@ func modernStatus(fault *protocol.Error, otherwise int) int {
 		return http.StatusBadRequest
 	}
 	return otherwise
-}
-
-// checkHeaders compares the headers that mirror the body with the body
-// (basic/transports/streamable-http, Server Validation).
-func checkHeaders(header http.Header, m *jsonrpc.Message, meta *protocol.Meta) *protocol.Error {
-	if meta.Revision == "" {
-		return nil // CheckModern says what is missing
-	}
-	if fault := match(header, "Mcp-Protocol-Version", string(meta.Revision), false); fault != nil {
-		return fault
-	}
-	if !meta.Revision.Known() {
-		return nil // unsupported, and so are the rules for its headers
-	}
-	if fault := match(header, "Mcp-Method", m.Method, false); fault != nil {
-		return fault
-	}
-	info, _ := protocol.LookupMethod(m.Method)
-	if info.NameParam == "" {
-		return nil
-	}
-	raw, ok := jsontok.Lookup(m.Params, info.NameParam)
-	if !ok {
-		return nil // the Handler says what is missing
-	}
-	name, ok := jsontok.String(raw)
-	if !ok {
-		return nil
-	}
-	return match(header, "Mcp-Name", name, true)
-}
-
-func match(header http.Header, key, want string, encoded bool) *protocol.Error {
-	values := header.Values(key)
-	if len(values) == 0 {
-		return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is missing; the body has %q", key, want)
-	}
-	if len(values) > 1 {
-		return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is there %d times", key, len(values))
-	}
-	got := strings.Trim(values[0], " \t")
-	if strings.ContainsFunc(got, func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') }) {
-		return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header has characters other than visible ASCII; encode it as =?base64?...?=", key)
-	}
-	if encoded {
-		decoded, ok := decodeSentinel(got)
-		if !ok {
-			return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is not valid base64 between =?base64? and ?=", key)
-		}
-		got = decoded
-	}
-	if got != want {
-		return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header has %q, the body %q", key, got, want)
-	}
-	return nil
-}
-
-// decodeSentinel undoes the encoding of values that are no plain ASCII
-// (basic/transports/streamable-http, Value Encoding).
-func decodeSentinel(v string) (string, bool) {
-	rest, ok := strings.CutPrefix(v, "=?base64?")
-	if !ok {
-		return v, true
-	}
-	if rest, ok = strings.CutSuffix(rest, "?="); !ok {
-		return v, true
-	}
-	b, err := base64.StdEncoding.Strict().DecodeString(rest)
-	return string(b), err == nil
 }
 
 // modernWriter writes the response to one request: one JSON object, or an

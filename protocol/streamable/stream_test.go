@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 )
 
 // numbers returns which events a reader gets after event n.
@@ -180,7 +182,7 @@ func FuzzDecodeSentinel(f *testing.F) {
 		f.Add(v)
 	}
 	f.Fuzz(func(t *testing.T, v string) {
-		got, ok := decodeSentinel(v)
+		got, ok := mcpjson.DecodeHeader(v)
 		if !strings.HasPrefix(v, "=?base64?") || !strings.HasSuffix(v, "?=") || len(v) < len("=?base64??=") {
 			if !ok || got != v {
 				t.Errorf("%q is no sentinel and reads as %q, %t", v, got, ok)
@@ -201,7 +203,7 @@ func FuzzSentinelRoundTrip(f *testing.F) {
 		if !utf8.ValidString(name) {
 			t.Skip("JSON strings are valid UTF-8")
 		}
-		got, ok := decodeSentinel("=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?=")
+		got, ok := mcpjson.DecodeHeader("=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?=")
 		if !ok || got != name {
 			t.Errorf("%q comes back as %q, %t", name, got, ok)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -225,7 +226,7 @@ func (c *Client) ask(ctx context.Context, r *peer.Request) (era, error) {
 		Header: r.Header, Identity: r.Identity,
 	}
 	id := conn.NextID()
-	params, fault := modernParams(probe.Request, id, c.cfg.ClientInfo)
+	params, fault := mcpjson.ModernParams(probe.Request, id, c.cfg.ClientInfo)
 	if fault != nil {
 		return unknown, fault
 	}

@@ -2,7 +2,6 @@ package era
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 )
 
@@ -124,7 +124,7 @@ func (h *headers) learn(ctx context.Context, identity string, body json.RawMessa
 		}
 	}
 	if removed {
-		body = peer.Replace(body, "tools", append(kept, ']'))
+		body = mcpjson.Replace(body, "tools", append(kept, ']'))
 	}
 	return body, nil
 }
@@ -228,7 +228,7 @@ func (p headerPlan) apply(header http.Header, arguments json.RawMessage) {
 			value, _ = jsontok.Lookup(value, name)
 		}
 		if text, err := headerText(value); err == nil {
-			header.Set(m.header, encodeHeader(text))
+			header.Set(m.header, mcpjson.EncodeHeader(text))
 		}
 	}
 }
@@ -259,14 +259,4 @@ func headerText(value []byte) (string, error) {
 		return string(value), nil
 	}
 	return "", errNoHeader
-}
-
-// encodeHeader returns a value as it goes into a header (basic/transports/
-// streamable-http, Value Encoding).
-func encodeHeader(v string) string {
-	plain := v == strings.Trim(v, " \t") && !strings.ContainsFunc(v, func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') })
-	if plain && v != "" && (!strings.HasPrefix(v, "=?base64?") || !strings.HasSuffix(v, "?=")) {
-		return v
-	}
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(v)) + "?="
 }

@@ -1,7 +1,6 @@
 package era
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -39,7 +39,7 @@ func (d *modern) do(ctx context.Context, conn peer.Conn, r *peer.Request, n prot
 
 func (d *modern) once(ctx context.Context, conn peer.Conn, r *peer.Request, n protocol.Notifier) (*protocol.Result, error) {
 	id := conn.NextID()
-	params, fault := modernParams(r.Request, id, d.clientInfo)
+	params, fault := mcpjson.ModernParams(r.Request, id, d.clientInfo)
 	if fault != nil {
 		return nil, fault
 	}
@@ -72,7 +72,7 @@ func (d *modern) once(ctx context.Context, conn peer.Conn, r *peer.Request, n pr
 	case m.Error != nil:
 		return nil, jsonrpc.ReadError(m.Error)
 	}
-	res, err := peer.ReadResult(r.Method, m.Result, true)
+	res, err := mcpjson.ReadResult(r.Method, m.Result, true)
 	if err == nil && d.headers != nil && r.Method == protocol.MethodListTools {
 		res.Body, err = d.headers.learn(ctx, r.Identity, res.Body)
 	}
@@ -93,14 +93,14 @@ func forward(ctx context.Context, log *slog.Logger, r *protocol.Request, m *json
 	note := &protocol.Notification{Method: m.Method, Params: m.Params}
 	switch m.Method {
 	case protocol.NotificationProgress:
-		note = peer.RestoreToken(m.Params, r.Meta.ProgressToken)
+		note = mcpjson.RestoreToken(m.Params, r.Meta.ProgressToken)
 	case protocol.NotificationMessage:
-		if !peer.WantsLog(r.Meta.LogLevel, m.Params) {
+		if !mcpjson.WantsLog(r.Meta.LogLevel, m.Params) {
 			note = nil
 		}
 	default:
 		if r.Method == protocol.MethodListen {
-			note.Params = untag(m.Params)
+			note.Params = mcpjson.Untag(m.Params)
 		}
 	}
 	if note == nil {
@@ -112,88 +112,6 @@ func forward(ctx context.Context, log *slog.Logger, r *protocol.Request, m *json
 	}
 }
 
-// untag takes away the subscription id of this hop.
-func untag(params json.RawMessage) json.RawMessage {
-	meta, ok := jsontok.Lookup(params, "_meta")
-	if !ok || jsontok.KindOf(meta) != jsontok.KindObject {
-		return params
-	}
-	rest := protocol.WithoutMember(meta, protocol.MetaSubscriptionID)
-	if bytes.Equal(rest, []byte("{}")) {
-		return protocol.WithoutMember(params, "_meta")
-	}
-	return peer.Replace(params, "_meta", rest)
-}
-
-// modernParams returns the params of a request with the metadata that every
-// modern request has, and with token in the place of the caller's progress
-// token.
-func modernParams(r *protocol.Request, token, clientInfo json.RawMessage) (json.RawMessage, *protocol.Error) {
-	var params, meta peer.Object
-	set := func(key string, value []byte) {
-		if len(value) > 0 {
-			meta.Add(key, value)
-		}
-	}
-	text := func(key, value string) {
-		if value != "" {
-			meta.Add(key, jsontok.AppendString(nil, value))
-		}
-	}
-	text(protocol.MetaProtocolVersion, string(protocol.Revision20260728))
-	if r.Meta.ClientInfo != nil {
-		clientInfo = r.Meta.ClientInfo
-	}
-	set(protocol.MetaClientInfo, clientInfo)
-	if r.Meta.Capabilities != nil {
-		set(protocol.MetaClientCapabilities, r.Meta.Capabilities)
-	} else {
-		set(protocol.MetaClientCapabilities, []byte("{}"))
-	}
-	text(protocol.MetaLogLevel, r.Meta.LogLevel.String())
-	if r.Meta.ProgressToken != nil {
-		set(protocol.MetaProgressToken, token)
-	}
-	text("traceparent", r.Meta.TraceParent)
-	text("tracestate", r.Meta.TraceState)
-	text("baggage", r.Meta.Baggage)
-
-	rest, err := peer.Split(r.Params, func(key string, value []byte) bool {
-		if key != "_meta" {
-			return false
-		}
-		// ReadMeta has seen that it is an object.
-		_ = jsontok.Object(value, func(key, value []byte) error {
-			if !ours(string(key)) {
-				meta.Add(string(key), value)
-			}
-			return nil
-		})
-		return true
-	})
-	if err != nil {
-		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
-	}
-	params.Add("_meta", meta.JSON())
-	if inner := bytes.TrimSpace(rest); len(inner) > 2 {
-		_ = jsontok.Object(inner, func(key, value []byte) error {
-			params.Add(string(key), value)
-			return nil
-		})
-	}
-	return params.JSON(), nil
-}
-
-// ours reports whether modernParams writes a member of _meta itself.
-func ours(key string) bool {
-	switch key {
-	case protocol.MetaProtocolVersion, protocol.MetaClientInfo, protocol.MetaClientCapabilities, protocol.MetaLogLevel,
-		protocol.MetaProgressToken, "traceparent", "tracestate", "baggage":
-		return true
-	}
-	return false
-}
-
 // header returns the headers of a modern HTTP request (basic/transports/
 // streamable-http, Request Metadata).
 func (d *modern) header(ctx context.Context, conn peer.Conn, r *peer.Request) http.Header {
@@ -201,17 +119,7 @@ func (d *modern) header(ctx context.Context, conn peer.Conn, r *peer.Request) ht
 	if header == nil {
 		header = make(http.Header)
 	}
-	header.Set("Mcp-Protocol-Version", string(protocol.Revision20260728))
-	header.Set("Mcp-Method", encodeHeader(r.Method))
-	info, _ := protocol.LookupMethod(r.Method)
-	name := ""
-	if info.NameParam != "" {
-		if raw, ok := jsontok.Lookup(r.Params, info.NameParam); ok {
-			if name, ok = jsontok.String(raw); ok {
-				header.Set("Mcp-Name", encodeHeader(name))
-			}
-		}
-	}
+	name := mcpjson.SetHeaders(header, r.Method, r.Params)
 	if r.Method != protocol.MethodCallTool || name == "" {
 		return header
 	}
@@ -254,7 +162,7 @@ func (d *modern) list(ctx context.Context, conn peer.Conn, r *peer.Request) erro
 			break
 		}
 		seen[string(cursor)] = true
-		var o peer.Object
+		var o mcpjson.Object
 		o.Add("cursor", cursor)
 		params = o.JSON()
 	}

@@ -1,12 +1,12 @@
-package peer_test
+package mcpjson_test
 
 import (
 	"encoding/json"
 	"reflect"
 	"testing"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 )
 
 func TestReadResult(t *testing.T) {
@@ -34,7 +34,7 @@ func TestReadResult(t *testing.T) {
 		{method: "x", raw: `[]`, err: "the MCP server's result is no JSON object: at byte 0: want an object, got '['"},
 		{method: "x", raw: `{"_meta":{"a":1,"a":2}}`, err: `the _meta of the MCP server's result cannot be read: at byte 7: member "a" occurs twice`},
 	} {
-		got, err := peer.ReadResult(tt.method, json.RawMessage(tt.raw), tt.modern)
+		got, err := mcpjson.ReadResult(tt.method, json.RawMessage(tt.raw), tt.modern)
 		if err != nil || tt.err != "" {
 			if err == nil || err.Error() != tt.err {
 				t.Errorf("%s: error %v, want %s", tt.raw, err, tt.err)
@@ -57,7 +57,7 @@ func FuzzReadResult(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		res, err := peer.ReadResult("tools/call", json.RawMessage(raw), true)
+		res, err := mcpjson.ReadResult("tools/call", json.RawMessage(raw), true)
 		if err != nil {
 			return
 		}

@@ -1,0 +1,77 @@
+// Package mcpjson takes requests, results and notifications of MCP apart and
+// puts them together, as raw JSON: what is not touched stays as it was, byte by
+// byte. It is for both sides of every transport.
+package mcpjson
+
+import (
+	"encoding/json"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+)
+
+// Object is a JSON object under construction: an empty one is "{" and what
+// Add appends. It exists because messages stay raw bytes.
+type Object struct{ dst []byte }
+
+// Add appends a member.
+func (o *Object) Add(key string, value []byte) {
+	if o.dst == nil {
+		o.dst = []byte{'{'}
+	} else {
+		o.dst = append(o.dst, ',')
+	}
+	o.dst = append(jsontok.AppendString(o.dst, key), ':')
+	o.dst = append(o.dst, value...)
+}
+
+// Empty reports whether nothing has been added.
+func (o *Object) Empty() bool { return o.dst == nil }
+
+// JSON returns the object.
+func (o *Object) JSON() json.RawMessage {
+	if o.dst == nil {
+		return json.RawMessage(`{}`)
+	}
+	return append(o.dst, '}')
+}
+
+// Split returns the object raw without the members that take wants, each of
+// which it has handed to take.
+func Split(raw json.RawMessage, take func(key string, value []byte) bool) (json.RawMessage, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	var (
+		rest  Object
+		taken bool
+	)
+	err := jsontok.Object(raw, func(key, value []byte) error {
+		if take(string(key), value) {
+			taken = true
+		} else {
+			rest.Add(string(key), value)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !taken:
+		return raw, nil
+	}
+	return rest.JSON(), nil
+}
+
+// Replace returns the valid object raw with one member set to value.
+func Replace(raw json.RawMessage, name string, value []byte) json.RawMessage {
+	var o Object
+	// raw is valid, and the visitor returns no error.
+	_ = jsontok.Object(raw, func(key, old []byte) error {
+		if string(key) == name {
+			old = value
+		}
+		o.Add(string(key), old)
+		return nil
+	})
+	return o.JSON()
+}
