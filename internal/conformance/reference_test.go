@@ -1,0 +1,191 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
+)
+
+// binaries is where programs are built.
+var binaries string
+
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "conformance")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binaries = dir
+	return m.Run()
+}
+
+// build builds a program.
+func build(args ...string) (path string, err error) {
+	program := args[len(args)-1]
+	cmd := exec.Command("go", append([]string{"build", "-o", binaries + string(filepath.Separator)}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build %s: %w\n%s", program, err, out)
+	}
+	return filepath.Join(binaries, filepath.Base(program)), nil
+}
+
+// buildBridge builds the command, with the race detector where the test has it.
+var buildBridge = sync.OnceValues(func() (string, error) {
+	const command = "github.com/mcp-bridge/mcp-bridge/cmd/mcp-bridge"
+	info, ok := debug.ReadBuildInfo()
+	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return build("-race", command)
+	}
+	return build(command)
+})
+
+// buildReference builds the reference server that the module tools/reference
+// pins. It belongs to the working directory of the tests to find that module.
+var buildReference = sync.OnceValues(func() (string, error) {
+	return build("-modfile="+filepath.Join("..", "..", "tools", "reference", "go.mod"),
+		"github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
+})
+
+// startReference runs the reference server and returns its URL. A legacy one
+// refuses requests of 2026-07-28, a modern one has no sessions.
+func startReference(t *testing.T, modern bool) string {
+	t.Helper()
+	program, err := buildReference()
+	if err != nil {
+		nodetools.Missing(t, "the reference server of the Go SDK cannot be had: "+err.Error())
+	}
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := lis.Addr().String()
+	if err := lis.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-http", addr, fmt.Sprintf("-stateless=%t", modern))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait() // killed
+		if t.Failed() {
+			t.Logf("the reference server said:\n%s", stderr.Bytes())
+		}
+	})
+	awaitListener(t, addr)
+	return "http://" + addr
+}
+
+// awaitListener waits until something listens.
+func awaitListener(t *testing.T, addr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if err == nil {
+			_ = conn.Close() // it served its purpose
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("nothing listens on %s: %v", addr, err)
+		}
+	}
+}
+
+// serve runs `mcp-bridge serve` and returns the URL of its MCP endpoint.
+func serve(t *testing.T, args ...string) string {
+	t.Helper()
+	program, err := buildBridge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...)...)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("serve said:\n%s", stderr.Bytes())
+		}
+	})
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("serve said nothing: %v", err)
+	}
+	var started struct{ URL string }
+	if err := json.Unmarshal(line, &started); err != nil || started.URL == "" {
+		t.Fatalf("serve said %q", line)
+	}
+	return started.URL
+}
+
+// TestReference runs the suite through the bridge in front of the reference
+// server, of the era of the suite's revision and of the other one. By itself
+// the server passes 26 and 44 checks of the first suite, 56, 82 and 153 of the
+// second.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		suite, revision string
+		era             string // of the server
+		passed, failed  int    // checks
+	}{
+		{"conformance-0.1", "2025-06-18", "legacy", 26, 0},
+		{"conformance-0.1", "2025-06-18", "modern", 24, 2},
+		{"conformance-0.1", "2025-11-25", "legacy", 43, 0},
+		{"conformance-0.1", "2025-11-25", "modern", 31, 4},
+		{"conformance-0.2", "2025-06-18", "legacy", 56, 0},
+		{"conformance-0.2", "2025-06-18", "modern", 54, 2},
+		{"conformance-0.2", "2025-11-25", "legacy", 80, 0},
+		{"conformance-0.2", "2025-11-25", "modern", 68, 4},
+		{"conformance-0.2", "2026-07-28", "legacy", 140, 9},
+		{"conformance-0.2", "2026-07-28", "modern", 146, 6},
+	} {
+		t.Run(fmt.Sprintf("%s/%s/%s", tt.suite, tt.revision, tt.era), func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, startReference(t, tt.era == "modern"))
+			passed, failed := runSuite(t, tt.suite, tt.revision, url, fmt.Sprintf("reference_%s_%s_%s", tt.suite, tt.revision, tt.era))
+			if passed != tt.passed || failed != tt.failed {
+				t.Errorf("%d checks passed, %d failed; want %d and %d", passed, failed, tt.passed, tt.failed)
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package conformance
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
+)
+
+// summary matches the line in which the suite sums up.
+var summary = regexp.MustCompile(`(?m)^Total: (\d+) passed, (\d+) failed`)
+
+// runSuite runs every server scenario of a revision against a URL, and returns
+// how many checks passed and failed. The file testdata/BASELINE.yaml, if there
+// is one, lists what may fail: a failure that is not in it fails the test, and
+// so does an entry of it that passes.
+func runSuite(t *testing.T, suite, revision, url, baseline string) (passed, failed int) {
+	t.Helper()
+	args := []string{
+		nodetools.Module(t, suite, "dist/index.js"), "server", "--url", url, "--suite", "all",
+		"--spec-version", revision, "--output-dir", t.TempDir(),
+	}
+	listed, err := filepath.Abs(filepath.Join("testdata", baseline+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(listed); err == nil {
+		args = append(args, "--expected-failures", listed)
+	}
+	cmd := exec.CommandContext(t.Context(), nodetools.Node22(t), args...)
+	cmd.Dir = t.TempDir()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("the suite found what the baseline does not expect: %v\n%s", err, out.Bytes())
+	}
+	m := summary.FindSubmatch(out.Bytes())
+	if m == nil {
+		t.Fatalf("the suite did not sum up:\n%s", out.Bytes())
+	}
+	if passed, err = strconv.Atoi(string(m[1])); err != nil {
+		t.Fatal(err)
+	}
+	if failed, err = strconv.Atoi(string(m[2])); err != nil {
+		t.Fatal(err)
+	}
+	return passed, failed
+}
