@@ -22,8 +22,8 @@ import (
 const urlElicitationRequired = -32042
 
 // failure is the status for what a Handler returns in place of a result. A
-// JSON-RPC error is in its details, whole.
-func failure(err error) error {
+// JSON-RPC error is in its details, whole, with arbitrary JSON as text if raw.
+func failure(err error, raw bool) error {
 	if upstream, ok := errors.AsType[*protocol.UpstreamError](err); ok {
 		return upstreamFailure(upstream)
 	}
@@ -36,12 +36,12 @@ func failure(err error) error {
 		}
 	}
 	fault := protocol.AsError(err)
-	status := connect.NewError(code(fault), errors.New(fault.Message))
+	status := connect.NewError(codeOf(fault), errors.New(fault.Message))
 	text := jsontok.AppendString([]byte(`{"code":`+strconv.Itoa(fault.Code)+`,"message":`), fault.Message)
 	if fault.Data != nil {
 		text = append(append(text, `,"data":`...), fault.Data...)
 	}
-	if m, err := rpcError(append(text, '}')); err == nil {
+	if m, err := rpcError(append(text, '}'), raw); err == nil {
 		addDetail(status, m)
 	}
 	if fault.Challenge != "" {
@@ -50,14 +50,25 @@ func failure(err error) error {
 	return status
 }
 
-// rpcErrors is the codec of JsonRpcError.
-var rpcErrors, errRPCErrors = transcode.New((*mcpv1.JsonRpcError)(nil).ProtoReflect().Descriptor(), nil, transcode.Options{Exact: true})
+// The codecs of JsonRpcError.
+var (
+	rpcErrors, errRPCErrors       = newErrorCodec(false)
+	rawRPCErrors, errRawRPCErrors = newErrorCodec(true)
+)
 
-func rpcError(text []byte) (*mcpv1.JsonRpcError, error) {
-	if errRPCErrors != nil {
-		return nil, errRPCErrors
+func newErrorCodec(raw bool) (*transcode.Codec, error) {
+	return transcode.New((*mcpv1.JsonRpcError)(nil).ProtoReflect().Descriptor(), nil, transcode.Options{Exact: true, PreferRaw: raw})
+}
+
+func rpcError(text []byte, raw bool) (*mcpv1.JsonRpcError, error) {
+	codec, err := rpcErrors, errRPCErrors
+	if raw {
+		codec, err = rawRPCErrors, errRawRPCErrors
 	}
-	wire, err := rpcErrors.AppendWire(nil, text)
+	if err != nil {
+		return nil, err
+	}
+	wire, err := codec.AppendWire(nil, text)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +82,8 @@ func addDetail(status *connect.Error, m proto.Message) {
 	}
 }
 
-// code is the code of gRPC for an error of JSON-RPC.
-func code(e *protocol.Error) connect.Code {
+// codeOf is the code of gRPC for an error of JSON-RPC.
+func codeOf(e *protocol.Error) connect.Code {
 	if e.Challenge != "" {
 		return connect.CodeUnauthenticated
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/gen/mcp/v1/mcpv1connect"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -33,6 +34,9 @@ import (
 // back to it: with the value "raw" as JSON text, otherwise as
 // google.protobuf.Struct and Value where these hold it exactly.
 const RawHeader = "Mcp-Json"
+
+// rawValue is the value of RawHeader for JSON text.
+const rawValue = "raw"
 
 // Config configures a Front.
 type Config struct {
@@ -148,6 +152,7 @@ func (f *Front) recovered(_ context.Context, spec connect.Spec, _ http.Header, f
 type call struct {
 	front  *Front
 	codecs codecs
+	raw    bool // whether arbitrary JSON goes back as text
 	caller *protocol.Caller
 }
 
@@ -165,8 +170,9 @@ func (f *Front) begin(ctx context.Context) *call {
 	case connect.ProtocolConnect:
 		c.caller.Transport = "connect"
 	}
-	if info.RequestHeader().Get(RawHeader) == "raw" {
-		c.codecs = f.codecs[1]
+	if info.RequestHeader().Get(RawHeader) == rawValue {
+		c.codecs, c.raw = f.codecs[1], true
+		info.ResponseHeader().Set(RawHeader, rawValue) // requests may have it too
 	}
 	return c
 }
@@ -186,16 +192,19 @@ func (c *call) request(method string, message proto.Message) (*protocol.Request,
 	}
 	meta, fault := protocol.ReadMeta(params)
 	if fault != nil {
-		return nil, failure(fault)
+		return nil, failure(fault, c.raw)
 	}
 	switch {
 	case meta.Revision == "":
 		meta.Revision = protocol.Revision20260728
 	case !meta.Revision.Modern():
-		return nil, failure(protocol.UnsupportedVersion(string(meta.Revision)))
+		return nil, failure(protocol.UnsupportedVersion(string(meta.Revision)), c.raw)
 	}
 	if meta.Capabilities == nil {
 		meta.Capabilities = json.RawMessage(`{}`)
+	}
+	if fault := mcpjson.CheckHeaders(c.caller.Header, method, params, meta.Revision, false); fault != nil {
+		return nil, failure(fault, c.raw)
 	}
 	return &protocol.Request{Method: method, Params: params, Meta: meta, Caller: c.caller}, nil
 }
@@ -221,10 +230,10 @@ func (c *call) message(text []byte, m proto.Message) error {
 func (c *call) handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) ([]byte, error) {
 	res, err := c.front.cfg.Handler.Handle(ctx, r, n)
 	if err != nil {
-		return nil, failure(err)
+		return nil, failure(err, c.raw)
 	}
 	if res == nil {
-		return nil, failure(errors.New("the handler returned nothing"))
+		return nil, failure(errors.New("the handler returned nothing"), c.raw)
 	}
 	return protocol.AppendResult(nil, res, protocol.Revision20260728), nil
 }

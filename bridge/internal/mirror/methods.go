@@ -14,6 +14,26 @@ func service() protoreflect.ServiceDescriptor {
 	return mcpv1.File_mcp_v1_service_proto.Services().ByName("McpService")
 }
 
+// rpcs are the RPCs by which the methods of MCP are asked. Those that have
+// notifications too have a second one, whose name begins with Stream.
+var rpcs = map[string]protoreflect.Name{
+	protocol.MethodDiscover:      "Discover",
+	protocol.MethodListTools:     "ListTools",
+	protocol.MethodCallTool:      "CallTool",
+	protocol.MethodListResources: "ListResources",
+	protocol.MethodListTemplates: "ListResourceTemplates",
+	protocol.MethodReadResource:  "ReadResource",
+	protocol.MethodListPrompts:   "ListPrompts",
+	protocol.MethodGetPrompt:     "GetPrompt",
+	protocol.MethodComplete:      "Complete",
+	protocol.MethodListen:        "Listen",
+	protocol.MethodGetTask:       "GetTask",
+	protocol.MethodUpdateTask:    "UpdateTask",
+	protocol.MethodCancelTask:    "CancelTask",
+	protocol.MethodListTasks:     "ListTasks",
+	protocol.MethodTaskResult:    "GetTaskResult",
+}
+
 // Discover answers by [protocol.MethodDiscover].
 func (f *Front) Discover(ctx context.Context, r *mcpv1.DiscoverRequest) (*mcpv1.DiscoverResponse, error) {
 	return unary[mcpv1.DiscoverResponse](ctx, f, protocol.MethodDiscover, r)

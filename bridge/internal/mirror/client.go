@@ -1,0 +1,219 @@
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+// ServiceName is the full name of McpService.
+const ServiceName = "mcp.v1.McpService"
+
+// ClientConfig configures a Client.
+type ClientConfig struct {
+	// Caller carries the calls.
+	Caller rpc.Caller
+	// Logger gets what goes wrong.
+	Logger *slog.Logger
+	// ClientInfo is the Implementation object of callers that have none.
+	ClientInfo json.RawMessage
+}
+
+// Client is a backend that implements McpService, as a Handler.
+type Client struct {
+	cfg    ClientConfig
+	routes map[string]*route // by method of MCP
+	raw    atomic.Bool       // whether the backend reads arbitrary JSON as text
+}
+
+var _ protocol.Handler = (*Client)(nil)
+
+// route is how a method of MCP is asked.
+type route struct {
+	method  string              // of MCP
+	request [2]*transcode.Codec // with Struct, raw
+	unary   *remote             // nil where there are notifications only
+	stream  *remote             // nil where there are none
+}
+
+// remote is an RPC.
+type remote struct {
+	procedure string
+	response  *transcode.Codec
+	wrapped   bool // the request is the first field of the message
+}
+
+// streamPrefix is what the name of an RPC with notifications begins with.
+const streamPrefix = "Stream"
+
+// requestField is the field of a Stream request that has the request.
+const requestField = 1
+
+// NewClient returns a Client. Nothing is asked yet.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	c := &Client{cfg: cfg, routes: make(map[string]*route)}
+	plain := transcode.NewCompiler(nil, transcode.Options{Exact: true})
+	raw := transcode.NewCompiler(nil, transcode.Options{Exact: true, PreferRaw: true})
+	methods := service().Methods()
+	to := func(md protoreflect.MethodDescriptor) (*remote, error) {
+		response, err := raw.Codec(md.Output())
+		return &remote{procedure: "/" + ServiceName + "/" + string(md.Name()), response: response}, err
+	}
+	for method, name := range rpcs {
+		md := methods.ByName(name)
+		if md == nil {
+			return nil, fmt.Errorf("mirror: there is no RPC %s", name)
+		}
+		r := &route{method: method}
+		var err error
+		for i, compiler := range []*transcode.Compiler{plain, raw} {
+			if r.request[i], err = compiler.Codec(md.Input()); err != nil {
+				return nil, err
+			}
+		}
+		if md.IsStreamingServer() {
+			if r.stream, err = to(md); err != nil {
+				return nil, err
+			}
+		} else if r.unary, err = to(md); err != nil {
+			return nil, err
+		}
+		if streaming := methods.ByName(streamPrefix + name); streaming != nil {
+			if r.stream, err = to(streaming); err != nil {
+				return nil, err
+			}
+			r.stream.wrapped = true
+		}
+		c.routes[method] = r
+	}
+	return c, nil
+}
+
+// Handle asks the backend. Where it cannot be asked, the error is a
+// [*protocol.UpstreamError].
+func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	route, ok := c.routes[r.Method]
+	if !ok {
+		return nil, protocol.MethodNotFound(r.Method)
+	}
+	params, fault := mcpjson.ModernParams(r, r.Meta.ProgressToken, c.cfg.ClientInfo)
+	if fault != nil {
+		return nil, fault
+	}
+	codec := route.request[0]
+	if c.raw.Load() {
+		codec = route.request[1]
+	}
+	request, err := codec.AppendWire(nil, params)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
+	}
+	header := http.Header{RawHeader: {rawValue}}
+	mcpjson.SetHeaders(header, r.Method, params)
+	if route.unary == nil || route.stream != nil && (r.Meta.ProgressToken != nil || r.Meta.LogLevel != protocol.LogNone) {
+		return c.stream(ctx, route, r, &rpc.Call{Procedure: route.stream.procedure, Kind: rpc.ServerStream, Requests: [][]byte{request}, Header: header}, n)
+	}
+	var response []byte
+	trailer, err := c.cfg.Caller.Call(ctx, &rpc.Call{Procedure: route.unary.procedure, Requests: [][]byte{request}, Header: header}, func(message []byte) error {
+		response = message
+		return nil
+	})
+	if err != nil {
+		return nil, clientError(ctx, r, err, trailer)
+	}
+	c.learn(trailer)
+	result, err := read(route.unary, response)
+	if err != nil {
+		return nil, err
+	}
+	return mcpjson.ReadResult(r.Method, result, true)
+}
+
+// learn notes that the backend is one that says it reads JSON text. One that
+// does not say so might look for google.protobuf.Struct only.
+func (c *Client) learn(t *rpc.Trailer) {
+	if t != nil && t.Header.Get(RawHeader) == rawValue {
+		c.raw.Store(true)
+	}
+}
+
+// stream asks by an RPC that has notifications.
+func (c *Client) stream(ctx context.Context, route *route, r *protocol.Request, call *rpc.Call, n protocol.Notifier) (*protocol.Result, error) {
+	if route.stream.wrapped {
+		call.Requests[0] = protowire.AppendBytes(protowire.AppendTag(nil, requestField, protowire.BytesType), call.Requests[0])
+	}
+	var result json.RawMessage
+	trailer, err := c.cfg.Caller.Call(ctx, call, func(message []byte) error {
+		event, err := read(route.stream, message)
+		if err != nil {
+			return err
+		}
+		if raw, ok := jsontok.Lookup(event, "result"); ok {
+			result = raw
+			return nil
+		}
+		return c.notify(ctx, r, event, n)
+	})
+	switch {
+	case err != nil:
+		return nil, clientError(ctx, r, err, trailer)
+	case result != nil:
+		return mcpjson.ReadResult(r.Method, result, true)
+	case r.Method == protocol.MethodListen:
+		return &protocol.Result{}, nil // the server has ended it
+	default:
+		return nil, &protocol.UpstreamError{Kind: protocol.UpstreamMalformed, Message: "the MCP server has ended the stream without a result"}
+	}
+}
+
+// notify passes a notification on, as far as the caller has asked for it.
+func (c *Client) notify(ctx context.Context, r *protocol.Request, event json.RawMessage, n protocol.Notifier) error {
+	raw, _ := jsontok.Lookup(event, "method")
+	method, _ := jsontok.String(raw)
+	params, _ := jsontok.Lookup(event, "params")
+	note := &protocol.Notification{Method: method, Params: params}
+	switch {
+	case method == "":
+		return nil // of a later version: neither a notification nor a result
+	case method == protocol.NotificationProgress:
+		note = mcpjson.RestoreToken(params, r.Meta.ProgressToken)
+	case method == protocol.NotificationMessage && !mcpjson.WantsLog(r.Meta.LogLevel, params):
+		note = nil
+	case r.Method == protocol.MethodListen:
+		note.Params = mcpjson.Untag(params)
+	}
+	if note == nil {
+		c.cfg.Logger.DebugContext(ctx, "a notification that the caller has not asked for was dropped", "method", method)
+		return nil
+	}
+	return n.Notify(ctx, note)
+}
+
+// read turns a response into JSON.
+func read(m *remote, wire []byte) (json.RawMessage, error) {
+	text, warnings, err := m.response.AppendJSON(nil, wire)
+	if err == nil && len(warnings) > 0 {
+		err = errors.New(strings.Join(warnings, "; "))
+	}
+	if err != nil {
+		return nil, &protocol.UpstreamError{
+			Kind: protocol.UpstreamMalformed, Message: "the MCP server's response cannot be read",
+			Err: fmt.Errorf("%s: %w", m.procedure, err),
+		}
+	}
+	return text, nil
+}
