@@ -54,7 +54,7 @@ type ProtoExport struct {
 // from one export to the next. An error of the server is returned as it is,
 // wrapped.
 func ExportProto(ctx context.Context, upstream protocol.Handler, cfg ExportConfig) (*ProtoExport, error) {
-	client, err := json.Marshal(map[string]string{"name": "mcp-bridge", "version": Version()})
+	client, err := json.Marshal(map[string]string{"name": serverName, "version": Version()})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,9 @@ const (
 	DefaultStreamTime     = 30 * time.Second
 )
 
+// serverName is how we present ourselves where nobody says otherwise.
+const serverName = "mcp-bridge"
+
 // Option configures a [Bridge].
 type Option func(*config)
 
@@ -143,7 +146,7 @@ func WithReturnedHeaders(names ...string) Option {
 
 func newConfig(opts []Option) (*config, error) {
 	c := &config{
-		name: "mcp-bridge", version: Version(),
+		name: serverName, version: Version(),
 		timeout: DefaultTimeout, pageSize: DefaultPageSize,
 		rules:         true,
 		schema:        schema.Options{MaxBytes: schema.DefaultMaxBytes},

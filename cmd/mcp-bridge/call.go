@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,29 +25,35 @@ func (a *app) call() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "call URL TOOL [JSON|-]",
+		Use:   "call URL TOOL [JSON|-] | call TOOL [JSON|-] -- COMMAND [ARGUMENT...]",
 		Short: "Call a tool of an upstream",
 		Long: `call calls one tool and prints its structured result. The arguments are a JSON
-object: the third argument, or standard input where that is "-"; without one
-they are empty. The message of a call that fails goes to standard error, and the
-exit status is 1.`,
+object, or standard input where that is "-"; without one they are empty. The
+message of a call that fails goes to standard error, and the exit status is 1.
+The upstream may be an MCP server, as for serve.`,
 		Example: `  mcp-bridge call grpc://localhost:50051 Library_GetBook '{"name": "shelves/1/books/2"}'
   mcp-bridge call grpc://localhost:50051 Library_ListBooks
-  mcp-bridge call --json grpc://localhost:50051 Library_CreateBook - < book.json`,
-		Args: urlAnd(1, 2, "the name of the tool"),
+  mcp-bridge call --json grpc://localhost:50051 Library_CreateBook - < book.json
+  mcp-bridge call https://mcp.example.com/mcp search '{"query": "tea"}'
+  mcp-bridge call echo '{"message": "hi"}' -- npx -y @modelcontextprotocol/server-everything`,
+		Args: upstreamAnd(1, 2, "the name of the tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			arguments, err := a.arguments(args[2:])
+			t, rest, err := oneTarget(cmd, args)
 			if err != nil {
 				return err
 			}
-			up, err := flags.open(cmd.Context(), args[0], a.log())
+			arguments, err := a.arguments(rest[1:])
+			if err != nil {
+				return err
+			}
+			up, err := flags.open(cmd.Context(), cmd, t, a.log())
 			if err != nil {
 				return err
 			}
 			defer up.close()
-			name := args[1]
-			if !flags.searches(name) && !slices.ContainsFunc(up.Tools(), func(t bridge.Tool) bool { return t.Name == name }) {
-				return noTool(up.Bridge, args[0], name)
+			name := rest[0]
+			if err := flags.knows(cmd.Context(), up, t, name); err != nil {
+				return err
 			}
 			result, err := client{up}.callTool(cmd.Context(), name, arguments)
 			if err != nil {
@@ -56,8 +63,25 @@ exit status is 1.`,
 		},
 	}
 	flags = a.addUpstreamFlags(cmd)
+	flags.stopTimeout = stopTimeout
 	addJSON(cmd, &asJSON, "the whole result of tools/call")
 	return cmd
+}
+
+// knows reports a name that is no tool of the upstream.
+func (f *upstreamFlags) knows(ctx context.Context, up *upstream, t *target, name string) error {
+	if f.searches(name) {
+		return nil
+	}
+	tools, err := client{up}.listTools(ctx)
+	if err != nil {
+		return err
+	}
+	hidden := slices.ContainsFunc(up.tools(), func(t bridge.Tool) bool { return t.Name == name })
+	if hidden || slices.ContainsFunc(tools, func(t mcpTool) bool { return t.Name == name }) {
+		return nil
+	}
+	return noTool(up, tools, t, name)
 }
 
 // printResult prints a result. Text of a failed call is the upstream's and

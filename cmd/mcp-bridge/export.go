@@ -1,40 +1,35 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
-	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
-	"github.com/mcp-bridge/mcp-bridge/protocol/streamable"
 )
 
 // exportFlags are those of export.
 type exportFlags struct {
 	bridge.ExportConfig
 
-	check   bool
-	headers []string
+	check    bool
+	upstream upstreamFlags
 }
 
 func (a *app) export() *cobra.Command {
-	f := &exportFlags{}
+	f := &exportFlags{upstream: upstreamFlags{onlyMCP: true, stopTimeout: stopTimeout}}
 	cmd := &cobra.Command{
 		Use:   "export [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Write the tools of an MCP server as a typed service in a .proto file",
 		Long: `export writes what an MCP server offers as a protobuf service: an RPC for each
 tool, prompt and resource template, with messages made of their schemas. The
-server is a command that speaks MCP on standard input and output, or the URL of
-one that speaks Streamable HTTP.
+server is a command that speaks MCP on standard input and output, or a URL, as
+for serve.
 
 Beside the .proto file is a lock, which keeps names and numbers as they are when
 the server changes: commit both. A buf.yaml and a buf.gen.yaml are written where
@@ -45,61 +40,32 @@ in a way that breaks code that uses the service.`,
 		Example: `  mcp-bridge export --package acme.everything.v1 -o proto/ -- npx -y @modelcontextprotocol/server-everything
   mcp-bridge export -o proto/ https://mcp.example.com/mcp
   mcp-bridge export --check -o proto/ -- npx -y @modelcontextprotocol/server-everything`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("the MCP server is missing").hint("write for example: %s -- npx -y @modelcontextprotocol/server-everything", cmd.CommandPath())
-			}
-			if !isHTTP(args[0]) && cmd.ArgsLenAtDash() != 0 {
-				return usagef("%q is neither the URL of an MCP server nor a command", args[0]).hint("write -- before a command, and flags before that")
-			}
-			if isHTTP(args[0]) && len(args) > 1 {
-				return usagef("%d arguments behind the URL are too many", len(args)-1)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runExport(cmd.Context(), f, args) },
+		Args: upstreamAnd(0, 0, ""),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runExport(cmd, f, args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.Dir, "output", "o", "proto", "`directory` that is the root of the .proto files")
 	flags.StringVar(&f.Package, "package", "", "protobuf `package` (default mcp.gen.SERVER.v1, or that of the earlier export)")
 	flags.StringVar(&f.Name, "name", "", "what files and types are called after, in place of the server's own `name`")
 	flags.BoolVar(&f.Rules, "protovalidate", false, "add the constraints of schemas as rules of protovalidate")
-	flags.StringArrayVar(&f.headers, "header", nil, "send this `'name: value'` to the URL with every request; may be repeated")
+	f.upstream.addConnection(cmd)
 	flags.BoolVar(&f.check, "check", false, "write nothing, and fail if there are breaking changes since the earlier export")
 	a.addLogLevel(cmd)
 	return cmd
 }
 
-func isHTTP(arg string) bool {
-	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
-}
-
-// stopTimeout is how long a server has to end by itself. It is asked for lists
-// only, and loses nothing.
-const stopTimeout = time.Second
-
-// openServer returns the client of an MCP server: that of a URL or a command.
-func (f *exportFlags) openServer(args []string, log *slog.Logger) (mcpServer, error) {
-	if isHTTP(args[0]) {
-		header, err := (&upstreamFlags{headers: f.headers}).header()
-		if err != nil {
-			return nil, err
-		}
-		return streamable.NewClient(streamable.ClientConfig{URL: args[0], Header: header, Logger: log})
-	}
-	if len(f.headers) > 0 {
-		return nil, errors.New("--header is for URLs; a command gets its settings by arguments and the environment")
-	}
-	return stdio.NewClient(stdio.ClientConfig{Command: args[0], Args: args[1:], Logger: log, StopTimeout: stopTimeout})
-}
-
-func (a *app) runExport(ctx context.Context, f *exportFlags, args []string) error {
-	server, err := f.openServer(args, a.log())
+func (a *app) runExport(cmd *cobra.Command, f *exportFlags, args []string) error {
+	ctx := cmd.Context()
+	t, _, err := oneTarget(cmd, args)
 	if err != nil {
-		return usagef("%w", err)
+		return err
 	}
-	defer server.Close()
-	e, err := bridge.ExportProto(ctx, server, f.ExportConfig)
+	up, err := f.upstream.open(ctx, cmd, t, a.log())
+	if err != nil {
+		return err
+	}
+	defer up.close()
+	e, err := bridge.ExportProto(ctx, up, f.ExportConfig)
 	if err != nil {
 		return err
 	}

@@ -63,9 +63,9 @@ func TestExportErrors(t *testing.T) {
 		status int
 		want   string
 	}{
-		{nil, exitUsage, "the MCP server is missing"},
-		{[]string{"npx"}, exitUsage, `"npx" is neither the URL of an MCP server nor a command`},
-		{[]string{"http://localhost:1/mcp", "x"}, exitUsage, "1 arguments behind the URL"},
+		{nil, exitUsage, "or for an MCP server: mcp-bridge export -- npx"},
+		{[]string{"npx"}, exitUsage, `"npx" has no scheme`},
+		{[]string{"http://localhost:1/mcp", "x"}, exitUsage, "2 arguments are too many"},
 		{[]string{"--header", "a: b", "--", "x"}, exitUsage, "--header is for URLs"},
 		{[]string{"--header", "a", "http://127.0.0.1:1/mcp"}, exitUsage, "not of the form 'name: value'"},
 		{[]string{"--check", "--", "/does/not/exist"}, exitFailure, "/does/not/exist"},

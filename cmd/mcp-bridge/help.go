@@ -12,6 +12,7 @@ import (
 const (
 	groupCommand    = "Flags"
 	groupUpstream   = "Upstream flags"
+	groupAPI        = "API flags (of an upstream that is no MCP server)"
 	groupDescriptor = "Descriptor flags (without them: server reflection)"
 	groupGeneral    = "General flags"
 
@@ -58,7 +59,7 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 			}
 		}
 	}
-	for _, group := range []string{groupCommand, groupUpstream, groupDescriptor, groupGeneral} {
+	for _, group := range []string{groupCommand, groupUpstream, groupAPI, groupDescriptor, groupGeneral} {
 		if usages := flagUsages(cmd, group); usages != "" {
 			heading(group)
 			b.WriteString(usages)

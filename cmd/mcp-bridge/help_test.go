@@ -78,7 +78,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"serv"}, []string{`mcp-bridge: there is no command "serv"`, "did you mean serve?", "see: mcp-bridge --help"}},
 		{[]string{"help", "nothing"}, []string{`there is no command "nothing"`}},
 		{[]string{"serve"}, []string{"the URL of the upstream is missing", "write for example: mcp-bridge serve grpc://localhost:50051"}},
-		{[]string{"serve", "grpc://h:1", "grpc://h:2"}, []string{"mcp-bridge serve takes one URL, but there are 2 arguments"}},
+		{[]string{"serve", "grpc://h:1", "grpc://h:2"}, []string{"2 arguments are too many"}},
 		{[]string{"serve", "--nope"}, []string{"unknown flag: --nope", "see: mcp-bridge serve --help"}},
 		{[]string{"serve", "--timeout", "5", "grpc://h:1"}, []string{`invalid argument "5" for "--timeout"`}},
 		{[]string{"stdio", "localhost:50051"}, []string{"did you mean grpc://localhost:50051?"}},

@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/httpsse"
 	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
@@ -24,76 +26,60 @@ type mcpServer interface {
 	Close()
 }
 
-// isMCP reports whether arguments name an MCP server: by a URL, or by a command
-// behind "--".
-func isMCP(cmd *cobra.Command, args []string) bool {
-	if cmd.ArgsLenAtDash() == 0 {
-		return true
-	}
-	_, _, ok := mcpURL(args)
-	return ok
-}
+// stopTimeout is how long the process of an MCP server has to end by itself
+// where a command asks it one thing only and nothing is lost.
+const stopTimeout = time.Second
 
-// mcpURL returns the URL of an MCP server, and whether it speaks HTTP+SSE only.
-// A scheme of http is MCP, which mcp+http says in full.
-func mcpURL(args []string) (url string, sse, ok bool) {
-	if len(args) == 0 {
-		return "", false, false
-	}
-	scheme, _, found := strings.Cut(args[0], "://")
-	switch prefix, rest, plus := strings.Cut(scheme, "+"); {
-	case !found:
-		return "", false, false
-	case !plus:
-		return args[0], false, scheme == "http" || scheme == "https"
-	case (prefix == "mcp" || prefix == "sse") && (rest == "http" || rest == "https"):
-		return strings.TrimPrefix(args[0], prefix+"+"), prefix == "sse", true
-	default:
-		return "", false, false
-	}
-}
+// The upstream flags that mean something for an MCP server, and for one that is
+// reached by an RPC protocol.
+var (
+	mcpFlags    = []string{"header", "max-message-bytes", "log-level"}
+	mcpRPCFlags = append([]string{"ca", "cert", "key", "authority", "insecure-skip-verify", "gzip"}, mcpFlags...)
+)
 
-// upstreamArgs accepts an upstream's URL, or the command of an MCP server.
-func upstreamArgs(cmd *cobra.Command, args []string) error {
-	if cmd.ArgsLenAtDash() == 0 && len(args) > 0 {
-		return nil
-	}
-	return oneURL(cmd, args)
-}
-
-// mcpFlags are the flags that mean something for an MCP server.
-var mcpFlags = []string{
-	"header", "max-message-bytes", "log-level", "json",
-	"listen", "path", "allowed-origin", "allowed-host", "sse", "shutdown-timeout",
-}
-
-// openMCP returns the client of the MCP server that arguments name.
-func (f *upstreamFlags) openMCP(cmd *cobra.Command, args []string, log *slog.Logger) (mcpServer, error) {
+// checkMCP reports the flags that mean nothing for an MCP server.
+func (f *upstreamFlags) checkMCP(cmd *cobra.Command, t *target) error {
 	var problems []error
+	known := mcpFlags
+	if t.kind == kindRPC || t.kind == kindMCPRPC {
+		known = mcpRPCFlags
+	}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if !slices.Contains(mcpFlags, flag.Name) {
-			problems = append(problems, usagef("--%s is for APIs of gRPC and Connect, and %q is an MCP server", flag.Name, args[0]))
+		group := flag.Annotations[groupKey]
+		if !slices.Contains(known, flag.Name) && (slices.Contains(group, groupUpstream) || slices.Contains(group, groupAPI) || slices.Contains(group, groupDescriptor)) {
+			problems = append(problems, usagef("--%s is for APIs of gRPC and Connect, and %q is an MCP server", flag.Name, t.text))
 		}
 	})
-	header, err := f.header()
-	if err != nil {
-		problems = append(problems, err)
+	if _, err := f.header(); err != nil {
+		problems = append(problems, usagef("%w", err))
 	}
-	url, sse, ok := mcpURL(args)
-	if !ok && len(header) > 0 {
+	if t.kind == kindCommand && len(f.headers) > 0 {
 		problems = append(problems, usagef("--header is for URLs; a command gets its settings by arguments and the environment"))
 	}
-	if err := errors.Join(problems...); err != nil {
-		return nil, err
+	if f.maxMessage < 0 {
+		problems = append(problems, usagef("--max-message-bytes %d is negative", f.maxMessage))
+	}
+	return errors.Join(problems...)
+}
+
+// connectMCP returns the client of an MCP server that speaks JSON-RPC.
+func (f *upstreamFlags) connectMCP(t *target, log *slog.Logger) (mcpServer, error) {
+	header, err := f.header()
+	if err != nil {
+		return nil, usagef("%w", err)
 	}
 	var server mcpServer
-	switch {
-	case !ok:
-		server, err = stdio.NewClient(stdio.ClientConfig{Command: args[0], Args: args[1:], Logger: log, MaxMessageBytes: f.maxMessage})
-	case sse:
-		server, err = httpsse.NewClient(httpsse.ClientConfig{URL: url, Header: header, Logger: log, MaxMessageBytes: f.maxMessage})
-	default:
-		server, err = streamable.NewClient(streamable.ClientConfig{URL: url, Header: header, Logger: log, MaxMessageBytes: f.maxMessage})
+	switch t.kind {
+	case kindCommand:
+		server, err = stdio.NewClient(stdio.ClientConfig{
+			Command: t.command[0], Args: t.command[1:], Logger: log, MaxMessageBytes: f.maxMessage, StopTimeout: f.stopTimeout,
+		})
+	case kindSSE:
+		server, err = httpsse.NewClient(httpsse.ClientConfig{URL: t.url, Header: header, Logger: log, MaxMessageBytes: f.maxMessage})
+	case kindHTTP:
+		server, err = streamable.NewClient(streamable.ClientConfig{URL: t.url, Header: header, Logger: log, MaxMessageBytes: f.maxMessage})
+	case kindRPC, kindMCPRPC:
+		err = errors.New("not an MCP server over JSON-RPC")
 	}
 	if err != nil {
 		return nil, usagef("%w", err)
@@ -101,34 +87,62 @@ func (f *upstreamFlags) openMCP(cmd *cobra.Command, args []string, log *slog.Log
 	return server, nil
 }
 
-// mcpUpstream is an MCP server whose subscriptions can be ended before its
-// calls.
-type mcpUpstream struct {
-	mcpServer
-
-	ctx  context.Context //nolint:containedctx // ends the subscriptions
-	end  context.CancelFunc
-	name string // of the server and its version
+// openMCP returns the upstream of an MCP server.
+func (f *upstreamFlags) openMCP(cmd *cobra.Command, t *target, log *slog.Logger) (*upstream, error) {
+	if err := f.checkMCP(cmd, t); err != nil {
+		return nil, err
+	}
+	server, err := f.connectMCP(t, log)
+	if err != nil {
+		return nil, err
+	}
+	return newMCPUpstream(server, t.text, server.Close), nil
 }
 
-// meetMCP asks a server who it is, so that what cannot be used is reported at
-// the start.
-func meetMCP(ctx context.Context, server mcpServer) (*mcpUpstream, error) {
-	u := &mcpUpstream{mcpServer: server}
-	u.ctx, u.end = context.WithCancel(context.WithoutCancel(ctx))
+// openMCPService returns the upstream of a server of McpService.
+func (f *upstreamFlags) openMCPService(cmd *cobra.Command, t *target, caller bridge.CallCloser, log *slog.Logger) (*upstream, error) {
+	if err := f.checkMCP(cmd, t); err != nil {
+		return nil, err
+	}
+	server, err := bridge.NewGRPCClient(bridge.GRPCClientConfig{Caller: caller, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	return newMCPUpstream(server, t.text, func() { _ = caller.Close() }), nil // nothing is lost with it
+}
+
+// newMCPUpstream returns the upstream of an MCP server, whose subscriptions can
+// be ended before its calls.
+func newMCPUpstream(server protocol.Handler, text string, closeServer func()) *upstream {
+	ctx, end := context.WithCancel(context.Background())
+	return &upstream{
+		Handler: &ending{next: server, ctx: ctx},
+		text:    text, mcp: true, end: end,
+		close: func() {
+			end()
+			closeServer()
+		},
+	}
+}
+
+// meet asks an MCP server who it is, so that one which cannot be used is
+// reported at the start. Of an API, that has shown before.
+func (u *upstream) meet(ctx context.Context) error {
+	if !u.mcp {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	res, err := server.Handle(ctx, &protocol.Request{
+	res, err := u.Handle(ctx, &protocol.Request{
 		Method: protocol.MethodDiscover,
 		Meta:   protocol.Meta{Revision: protocol.Revision20260728, Capabilities: []byte(`{}`)},
 		Caller: &protocol.Caller{Transport: "start"},
 	}, protocol.Discard)
 	if err != nil {
-		u.end()
-		return nil, failf("the MCP server cannot be used: %w", err)
+		return failf("the MCP server cannot be used: %w", err)
 	}
-	u.name = implementationName(res.Server)
-	return u, nil
+	u.server = implementationName(res.Server)
+	return nil
 }
 
 // implementationName is the name and version of an Implementation object.
@@ -140,16 +154,22 @@ func implementationName(raw json.RawMessage) string {
 	return strings.TrimSpace(server.Name + " " + server.Version)
 }
 
-// Handle asks the server. Subscriptions end with u.end.
-func (u *mcpUpstream) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+// ending is a Handler whose subscriptions end with a context of its own.
+type ending struct {
+	next protocol.Handler
+	ctx  context.Context //nolint:containedctx // ends the subscriptions
+}
+
+// Handle passes the request on.
+func (e *ending) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	if r.Method != protocol.MethodListen {
-		return u.mcpServer.Handle(ctx, r, n)
+		return e.next.Handle(ctx, r, n)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(u.ctx, cancel)()
-	res, err := u.mcpServer.Handle(ctx, r, n)
-	if u.ctx.Err() != nil {
+	defer context.AfterFunc(e.ctx, cancel)()
+	res, err := e.next.Handle(ctx, r, n)
+	if e.ctx.Err() != nil {
 		return &protocol.Result{}, nil // it is over because we end
 	}
 	return res, err

@@ -36,12 +36,17 @@ func TestServeMCPServer(t *testing.T) {
 	if !ok {
 		t.Fatal(first)
 	}
-	second := startInProcess(t, &bytes.Buffer{}, "serve", "--listen", "127.0.0.1:0", "--log-level", "error", "mcp+"+url)
-	twice, ok := strings.CutPrefix(second, "Listening on ")
-	if !ok {
-		t.Fatal(second)
+	address := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
+	urls := []string{url}
+	for _, upstream := range []string{"mcp+" + url, "grpc://" + address, "mcp+grpcweb+http://" + address, "connect+http://" + address} {
+		second := startInProcess(t, &bytes.Buffer{}, "serve", "--listen", "127.0.0.1:0", "--log-level", "error", upstream)
+		twice, ok := strings.CutPrefix(second, "Listening on ")
+		if !ok {
+			t.Fatal(second)
+		}
+		urls = append(urls, twice)
 	}
-	for _, url := range []string{url, twice} {
+	for _, url := range urls {
 		base := strings.TrimSuffix(url, "/mcp")
 		c := mcpv1connect.NewMcpServiceClient(http2(t), base, connect.WithGRPC())
 		tools, err := c.ListTools(t.Context(), &mcpv1.ListToolsRequest{})
@@ -72,6 +77,34 @@ func TestServeMCPServer(t *testing.T) {
 	}
 }
 
+// TestMCPServerTools lists, describes and calls the tools of an MCP server from
+// the command line.
+func TestMCPServerTools(t *testing.T) {
+	t.Parallel()
+	node := nodetools.Node(t)
+	everything := nodetools.Module(t, "@modelcontextprotocol/server-everything", "dist/index.js")
+	for _, tt := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"tools"}, exitOK, "echo"},
+		{[]string{"tools", "echo"}, exitOK, `"message"`},
+		{[]string{"tools", "--json"}, exitOK, `"inputSchema"`},
+		{[]string{"call", "echo", `{"message":"hi"}`}, exitOK, "Echo: hi"},
+		{[]string{"call", "--json", "get-sum", `{"a":1,"b":2}`}, exitOK, `"content":[`},
+		{[]string{"call", "ecko"}, exitFailure, "did you mean echo?"},
+		{[]string{"call", "echo", "{}"}, exitFailure, "message"},
+		{[]string{"call"}, exitUsage, "the name of the tool is missing"},
+	} {
+		args := append([]string{tt.args[0], "--log-level", "error"}, tt.args[1:]...)
+		o := mcpBridge(t, append(args, "--", node, everything)...)
+		if o.status != tt.status || !strings.Contains(o.stdout+o.stderr, tt.want) {
+			t.Errorf("%q: exit status %d, want %d and %q in:\n%s%s", tt.args, o.status, tt.status, tt.want, o.stdout, o.stderr)
+		}
+	}
+}
+
 func TestMCPServerMistakes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -80,10 +113,13 @@ func TestMCPServerMistakes(t *testing.T) {
 	}{
 		{[]string{"serve", "--", "/no/such/program"}, "the MCP server cannot be used"},
 		{[]string{"serve", "http://127.0.0.1:1/mcp"}, "connection refused"},
+		{[]string{"serve", "mcp+grpc://127.0.0.1:1"}, "the MCP server cannot be used"},
+		{[]string{"serve", "mcp+ftp://127.0.0.1:1"}, "unknown scheme"},
+		{[]string{"serve", "--schema", "full", "mcp+grpc://127.0.0.1:1"}, "--schema is for APIs of gRPC and Connect"},
 		{[]string{"serve", "--timeout", "1s", "sse+http://127.0.0.1:1/"}, "--timeout is for APIs of gRPC and Connect"},
 		{[]string{"serve", "--header", "a: b", "--", "program"}, "--header is for URLs"},
 		{[]string{"stdio", "--services", "x"}, "unknown flag"},
-		{[]string{"stdio", "http://127.0.0.1:1/mcp", "more"}, "there are 2 arguments"},
+		{[]string{"stdio", "http://127.0.0.1:1/mcp", "more"}, "2 arguments are too many"},
 	} {
 		var stderr bytes.Buffer
 		args := append([]string{tt.args[0], "--log-level", "error"}, tt.args[1:]...)

@@ -23,7 +23,7 @@ func (o *operationFlags) add(cmd *cobra.Command) {
 	f.DurationVar(&o.wait, "operation-wait", bridge.DefaultOperationWait, "wait this `time` for a long-running operation, within five sixths of --timeout; 0 for not at all")
 	f.DurationVar(&o.ttl, "task-ttl", bridge.DefaultTaskTTL, "let a task be asked for during this `time` after its creation")
 	f.StringVar(&o.keyFile, "task-key-file", "", "seal the ids of tasks with the 32 or more random bytes in this `file`, so that they outlive the process and are known to every replica")
-	annotate(cmd, groupUpstream, "operation-wait", "task-ttl", "task-key-file")
+	annotate(cmd, groupAPI, "operation-wait", "task-ttl", "task-key-file")
 }
 
 func (o *operationFlags) check() (problems []error) {

@@ -70,27 +70,6 @@ otherwise give its descriptors or its .proto files.`,
 	return root
 }
 
-// oneURL demands exactly one argument, the upstream's URL.
-func oneURL(cmd *cobra.Command, args []string) error { return urlAnd(0, 0, "")(cmd, args) }
-
-// urlAnd demands an upstream's URL and between least and most more arguments,
-// the first of which is called what.
-func urlAnd(least, most int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch n := len(args); {
-		case n == 0:
-			return usagef("the URL of the upstream is missing").hint("write for example: %s %s", cmd.CommandPath(), exampleURL)
-		case n < 1+least:
-			return usagef("%s is missing", what).hint("usage: %s", cmd.UseLine())
-		case n > 1+most && most == 0:
-			return usagef("%s takes one URL, but there are %d arguments", cmd.CommandPath(), n).hint("flags begin with --, and values with spaces need quotes")
-		case n > 1+most:
-			return usagef("%d arguments are too many", n).hint("usage: %s", cmd.UseLine()).hint("JSON needs single quotes around it in most shells")
-		}
-		return nil
-	}
-}
-
 // addLogLevel adds --log-level.
 func (a *app) addLogLevel(cmd *cobra.Command) {
 	a.logLevel.Set(slog.LevelWarn)

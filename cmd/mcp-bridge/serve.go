@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"net"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +23,9 @@ server reflection, on the same port.
 
 The upstream may be an MCP server too: a command behind --, which is started and
 spoken to on its standard input and output, or a URL of http or https. mcp+http
-is the same as http, and sse+http is HTTP+SSE of 2024-11-05.
+is the same as http, and sse+http is HTTP+SSE of 2024-11-05. A server of
+mcp.v1.McpService is recognised by its reflection; mcp+ before the scheme says
+so where it has none.
 
 There is no authentication: listen on a loopback address, which
 is the default, or put a proxy that authenticates in front.
@@ -38,8 +37,9 @@ signal ends the program at once.`,
   mcp-bridge serve --proto ./proto connect+http://localhost:8081
   mcp-bridge serve --service 'library.v1.*' --forward-header authorization grpcweb+https://api.example.com
   mcp-bridge serve -- npx -y @modelcontextprotocol/server-everything
+  mcp-bridge serve mcp+grpc://localhost:9090
   mcp-bridge serve --header 'authorization: Bearer TOKEN' https://mcp.example.com/mcp`,
-		Args: upstreamArgs,
+		Args: upstreamAnd(0, 0, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, log := cmd.Context(), a.log()
 			if err := web.check(); err != nil {
@@ -50,25 +50,29 @@ signal ends the program at once.`,
 				return err
 			}
 			defer listener.Close()
-			if isMCP(cmd, args) {
-				server, err := flags.openMCP(cmd, args, log)
-				if err != nil {
-					return err
-				}
-				defer server.Close()
-				return a.serveMCP(ctx, web, listener, server, args, flags.maxMessage, asJSON)
+			t, _, err := oneTarget(cmd, args)
+			if err != nil {
+				return err
 			}
-			up, err := flags.open(ctx, args[0], log)
+			up, err := flags.open(ctx, cmd, t, log)
 			if err != nil {
 				return err
 			}
 			defer up.close()
-			s, err := web.site(up.Bridge, up.Close, listener, flags.maxMessage, nil, log)
+			if err := up.meet(ctx); err != nil {
+				return err
+			}
+			s, err := web.site(up, up.end, listener, flags.maxMessage, nil, log)
 			if err != nil {
 				return err
 			}
 			a.warnExposed(s)
-			if err := a.announce(s, up.Tools(), up.url.String(), asJSON); err != nil {
+			if up.mcp {
+				err = a.announceMCP(s, up, asJSON)
+			} else {
+				err = a.announce(s, up.tools(), up.text, asJSON)
+			}
+			if err != nil {
 				return err
 			}
 			up.trim()
@@ -126,33 +130,17 @@ func (s *site) grpcLine() string {
 	return "mcp.v1.McpService on " + s.base + "\n"
 }
 
-// serveMCP serves what another MCP server offers.
-func (a *app) serveMCP(ctx context.Context, web *httpFlags, l net.Listener, server mcpServer, args []string, maxMessage int, asJSON bool) error {
-	up, err := meetMCP(ctx, server)
-	if err != nil {
-		return err
-	}
-	defer up.end()
-	s, err := web.site(up, up.end, l, maxMessage, nil, a.log())
-	if err != nil {
-		return err
-	}
-	a.warnExposed(s)
-	name := strings.Join(args, " ")
+// announceMCP is announce for an MCP server.
+func (a *app) announceMCP(s *site, up *upstream, asJSON bool) error {
 	if asJSON {
-		err = a.printJSON(struct {
+		return a.printJSON(struct {
 			URL      string `json:"url"`
 			SSE      string `json:"sse,omitempty"`
 			Upstream string `json:"upstream"`
 			Server   string `json:"server"`
-		}{s.mcpURL(), s.sseURL(), name, up.name})
-	} else {
-		err = a.printf("Listening on %s\n%s%s, by %s\n%s", s.mcpURL(), s.sseLine(), printable(up.name), printable(name), s.grpcLine())
+		}{s.mcpURL(), s.sseURL(), up.text, up.server})
 	}
-	if err != nil {
-		return err
-	}
-	return s.serve(ctx)
+	return a.printf("Listening on %s\n%s%s, by %s\n%s", s.mcpURL(), s.sseLine(), printable(up.server), printable(up.text), s.grpcLine())
 }
 
 func plural(n int, noun string) string {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 )
 
@@ -27,28 +26,21 @@ standard input and output reaches one behind a URL, and an old host a new one.`,
 
   As an entry of mcpServers in a host's configuration file:
   {"mcpServers": {"library": {"command": "mcp-bridge", "args": ["stdio", "grpc://localhost:50051"]}}}`,
-		Args: upstreamArgs,
+		Args: upstreamAnd(0, 0, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, log := cmd.Context(), a.log()
-			var handler protocol.Handler
-			if isMCP(cmd, args) {
-				server, err := flags.openMCP(cmd, args, log)
-				if err != nil {
-					return err
-				}
-				defer server.Close()
-				handler = server
-			} else {
-				up, err := flags.open(ctx, args[0], log)
-				if err != nil {
-					return err
-				}
-				defer up.close()
-				up.trim()
-				handler = up
+			t, _, err := oneTarget(cmd, args)
+			if err != nil {
+				return err
 			}
-			err := stdio.Serve(ctx, a.stdin, a.stdout, stdio.Config{
-				Handler:         handler,
+			up, err := flags.open(ctx, cmd, t, log)
+			if err != nil {
+				return err
+			}
+			defer up.close()
+			up.trim()
+			err = stdio.Serve(ctx, a.stdin, a.stdout, stdio.Config{
+				Handler:         up,
 				Logger:          log,
 				MaxMessageBytes: flags.maxMessage,
 			})

@@ -4,26 +4,27 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/mcp-bridge/mcp-bridge/bridge"
 )
 
 // maxSuggestions is how many names an error proposes.
 const maxSuggestions = 3
 
-// noTool returns the error for a name that is no tool of b. It proposes the
-// nearest names, and understands names of methods.
-func noTool(b *bridge.Bridge, url, name string) error {
+// noTool returns the error for a name that is no tool of an upstream. It
+// proposes the nearest names, and understands names of methods.
+func noTool(up *upstream, tools []mcpTool, from *target, name string) error {
 	wanted := strings.NewReplacer("/", ".").Replace(strings.TrimPrefix(name, "/"))
 	var names []string
-	for _, t := range b.Tools() {
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	for _, t := range up.tools() {
 		if t.Method == wanted {
 			if t.NotCallable != "" {
 				return failf("%s is no tool: %s", t.Method, t.NotCallable)
 			}
 			return failf("there is no tool %q", name).hint("the tool of this method is %s", t.Name)
 		}
-		if t.Name != "" {
+		if t.Name != "" && !slices.Contains(names, t.Name) {
 			names = append(names, t.Name)
 		}
 	}
@@ -31,7 +32,11 @@ func noTool(b *bridge.Bridge, url, name string) error {
 	if near := nearest(name, names); len(near) > 0 {
 		f = f.hint("did you mean %s?", strings.Join(near, ", "))
 	}
-	return f.hint("all tools: mcp-bridge tools %s", url)
+	where := from.text
+	if from.kind == kindCommand {
+		where = "-- " + where
+	}
+	return f.hint("all tools: mcp-bridge tools %s", where)
 }
 
 // nearest returns the names that are most like name, the best first.

@@ -19,28 +19,35 @@ func (a *app) tools() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "tools URL [NAME]",
+		Use:   "tools URL [NAME] | tools [NAME] -- COMMAND [ARGUMENT...]",
 		Short: "List the tools of an upstream, or describe one",
 		Long: `tools lists the tools that MCP clients see of an upstream, and the methods that
 are not callable yet. With the name of a tool it prints its input and output
-schema.`,
+schema. The upstream may be an MCP server, as for serve.`,
 		Example: `  mcp-bridge tools grpc://localhost:50051
   mcp-bridge tools grpc://localhost:50051 Library_GetBook
-  mcp-bridge tools connect+https://api.example.com --header "authorization: Bearer $TOKEN" --json`,
-		Args: urlAnd(0, 1, ""),
+  mcp-bridge tools connect+https://api.example.com --header "authorization: Bearer $TOKEN" --json
+  mcp-bridge tools https://mcp.example.com/mcp
+  mcp-bridge tools echo -- npx -y @modelcontextprotocol/server-everything`,
+		Args: upstreamAnd(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			up, err := flags.open(cmd.Context(), args[0], a.log())
+			t, rest, err := oneTarget(cmd, args)
+			if err != nil {
+				return err
+			}
+			up, err := flags.open(cmd.Context(), cmd, t, a.log())
 			if err != nil {
 				return err
 			}
 			defer up.close()
-			if len(args) > 1 {
-				return a.describeTool(cmd.Context(), up, args[0], args[1], asJSON)
+			if len(rest) > 0 {
+				return a.describeTool(cmd.Context(), up, t, rest[0], asJSON)
 			}
 			return a.listTools(cmd.Context(), up, asJSON)
 		},
 	}
 	flags = a.addUpstreamFlags(cmd)
+	flags.stopTimeout = stopTimeout
 	addJSON(cmd, &asJSON, "the tools as tools/list has them")
 	return cmd
 }
@@ -51,10 +58,10 @@ type notCallable struct {
 	Reason string `json:"reason"`
 }
 
-// notCallableOf returns the methods of b that are no tools.
-func notCallableOf(b *bridge.Bridge) []notCallable {
+// notCallableOf returns the methods of an API that are no tools.
+func notCallableOf(up *upstream) []notCallable {
 	methods := []notCallable{}
-	for _, t := range b.Tools() {
+	for _, t := range up.tools() {
 		if t.NotCallable != "" {
 			methods = append(methods, notCallable{Method: t.Method, Reason: t.NotCallable})
 		}
@@ -67,7 +74,7 @@ func (a *app) listTools(ctx context.Context, up *upstream, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	others := notCallableOf(up.Bridge)
+	others := notCallableOf(up)
 	if asJSON {
 		raw := make([]json.RawMessage, len(tools))
 		for i, t := range tools {
@@ -95,7 +102,7 @@ func (a *app) listTools(ctx context.Context, up *upstream, asJSON bool) error {
 	return a.printf("%s", b.String())
 }
 
-func (a *app) describeTool(ctx context.Context, up *upstream, url, name string, asJSON bool) error {
+func (a *app) describeTool(ctx context.Context, up *upstream, from *target, name string, asJSON bool) error {
 	tools, err := client{up}.listTools(ctx)
 	if err != nil {
 		return err
@@ -111,7 +118,7 @@ func (a *app) describeTool(ctx context.Context, up *upstream, url, name string, 
 		}
 	}
 	if i < 0 {
-		return noTool(up.Bridge, url, name)
+		return noTool(up, tools, from, name)
 	}
 	tool := tools[i]
 	if asJSON {
@@ -123,7 +130,7 @@ func (a *app) describeTool(ctx context.Context, up *upstream, url, name string, 
 		b.WriteString("  " + printable(tool.Title))
 	}
 	b.WriteByte('\n')
-	for _, t := range up.Tools() {
+	for _, t := range up.tools() {
 		if t.Name == name {
 			b.WriteString(t.Method + "\n")
 		}

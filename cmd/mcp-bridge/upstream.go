@@ -7,51 +7,98 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"google.golang.org/genproto/googleapis/rpc/code"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
 	"github.com/mcp-bridge/mcp-bridge/bridge/grpcgo"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
-// startTimeout bounds the reading of descriptors at the start.
+// startTimeout bounds what is asked of an upstream at the start.
 const startTimeout = 30 * time.Second
 
-// upstream is a bridge of one upstream, and the connections below it.
+// upstream is what a target turned out to be, and the connections below it.
 type upstream struct {
-	*bridge.Bridge
+	protocol.Handler
 
-	url    bridge.URL
-	caller bridge.CallCloser
+	text   string         // the URL or the command, for people
+	bridge *bridge.Bridge // nil where it is an MCP server
+	mcp    bool
+	server string // the name of the MCP server, once it has been met
+	end    func() // ends the subscriptions
+	close  func() // ends everything
 }
 
-// close ends the bridge and then its connections.
-func (u *upstream) close() {
-	u.Close()
-	_ = u.caller.Close() // the program ends, and nothing is lost with them
+// tools returns the tools of an API.
+func (u *upstream) tools() []bridge.Tool {
+	if u.bridge == nil {
+		return nil
+	}
+	return u.bridge.Tools()
 }
 
-// open reads the descriptors of the upstream at a URL and returns its bridge,
-// which the caller must close.
-func (f *upstreamFlags) open(ctx context.Context, rawURL string, log *slog.Logger) (*upstream, error) {
-	url, err := bridge.ParseURL(rawURL)
-	if err != nil {
+// open connects to a target. Close what it returns.
+func (f *upstreamFlags) open(ctx context.Context, cmd *cobra.Command, t *target, log *slog.Logger) (*upstream, error) {
+	if t.kind != kindRPC && t.kind != kindMCPRPC {
+		return f.openMCP(cmd, t, log)
+	}
+	check := f.check
+	if f.onlyMCP || t.kind == kindMCPRPC {
+		check = f.checkConnection
+	}
+	if err := check(t.rpc); err != nil {
 		return nil, usagef("%w", err)
 	}
-	if err := f.check(url); err != nil {
-		return nil, err
+	var opts []bridge.Option
+	if !f.onlyMCP {
+		var err error
+		if opts, err = f.options(log); err != nil {
+			return nil, err
+		}
 	}
-	caller, err := f.dial(url)
+	caller, err := f.dial(t.rpc)
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.bridge(ctx, caller, log)
+	up, err := f.openRPC(ctx, cmd, t, caller, opts, log)
 	if err != nil {
-		return nil, errors.Join(f.explain(err, url), caller.Close())
+		return nil, errors.Join(f.explain(err, t.rpc), caller.Close())
 	}
-	return &upstream{Bridge: b, url: url, caller: caller}, nil
+	return up, nil
+}
+
+// openRPC finds out whether an RPC server is an MCP server or an API.
+func (f *upstreamFlags) openRPC(ctx context.Context, cmd *cobra.Command, t *target, caller bridge.CallCloser, opts []bridge.Option, log *slog.Logger) (*upstream, error) {
+	isMCP := t.kind == kindMCPRPC
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if !isMCP && f.source() == nil && len(f.services) == 0 {
+		// What is wrong, if anything is, shows below as well.
+		services, err := bridge.Services(ctx, caller)
+		isMCP = err == nil && slices.Contains(services, bridge.GRPCService)
+	}
+	if isMCP {
+		return f.openMCPService(cmd, t, caller, log)
+	}
+	if f.onlyMCP {
+		return nil, usagef("%s is an API and no MCP server: its .proto files are what you want", t.text)
+	}
+	b, err := f.bridge(ctx, caller, opts, log)
+	if err != nil {
+		return nil, err
+	}
+	return &upstream{
+		Handler: b, bridge: b, text: t.rpc.String(), end: b.Close,
+		close: func() {
+			b.Close()
+			_ = caller.Close() // the program ends, and nothing is lost with it
+		},
+	}, nil
 }
 
 // manyTools is from how many tools on the start leaves enough behind to be
@@ -61,31 +108,17 @@ const manyTools = 200
 // trim gives memory that was needed only for the start back to the system. It
 // is for programs that go on running, once they have said that they are ready.
 func (u *upstream) trim() {
-	if len(u.Tools()) >= manyTools {
+	if len(u.tools()) >= manyTools {
 		debug.FreeOSMemory()
 	}
 }
 
-func (f *upstreamFlags) bridge(ctx context.Context, caller bridge.Caller, log *slog.Logger) (*bridge.Bridge, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	operations, err := f.operations.options()
-	if err != nil {
-		return nil, err
-	}
-	opts := f.options(log)
-	if f.optionsFile != "" {
-		yaml, err := os.ReadFile(f.optionsFile)
-		if err != nil {
-			return nil, usagef("--options: %w", err)
-		}
-		opts = append(opts, bridge.WithOptions(yaml))
-	}
+func (f *upstreamFlags) bridge(ctx context.Context, caller bridge.Caller, opts []bridge.Option, log *slog.Logger) (*bridge.Bridge, error) {
 	b, err := bridge.New(ctx, []bridge.Upstream{{
 		Caller:      caller,
 		Descriptors: f.source(),
 		Services:    f.services,
-	}}, append(opts, operations...)...)
+	}}, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,15 +128,27 @@ func (f *upstreamFlags) bridge(ctx context.Context, caller bridge.Caller, log *s
 	return b, nil
 }
 
-func (f *upstreamFlags) options(log *slog.Logger) []bridge.Option {
-	opts := []bridge.Option{
+// options returns the options of an API's bridge.
+func (f *upstreamFlags) options(log *slog.Logger) ([]bridge.Option, error) {
+	opts, err := f.operations.options()
+	if err != nil {
+		return nil, err
+	}
+	if f.optionsFile != "" {
+		yaml, err := os.ReadFile(f.optionsFile)
+		if err != nil {
+			return nil, usagef("--options: %w", err)
+		}
+		opts = append(opts, bridge.WithOptions(yaml))
+	}
+	opts = append(opts,
 		bridge.WithLogger(log),
 		bridge.WithTimeout(f.timeout),
 		bridge.WithRefresh(f.refresh),
 		bridge.WithStreamLimits(f.stream.messages, f.stream.bytes, f.stream.time),
 		bridge.WithForwardedHeaders(f.forward...),
 		bridge.WithReturnedHeaders(f.returned...),
-	}
+	)
 	profile := bridge.PortableSchemas
 	if f.schema == schemaFull {
 		profile = bridge.FullSchemas
@@ -118,7 +163,7 @@ func (f *upstreamFlags) options(log *slog.Logger) []bridge.Option {
 	if f.toolList == listSearch {
 		opts = append(opts, bridge.WithToolSearch(f.toolThreshold))
 	}
-	return opts
+	return opts, nil
 }
 
 // dial returns the caller for a URL: grpc-go for gRPC, connect-go for the

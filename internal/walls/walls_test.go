@@ -220,9 +220,9 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/mirror"},
-		may:       []string{"protocol", "protocol/stdio", "internal/jsontok", "bridge/internal/transcode", "gen/mcp/..."},
+		may:       []string{"protocol", "protocol/jsonrpc", "protocol/stdio", "internal/jsontok", "internal/mcpjson", "bridge/internal/rpc/...", "bridge/internal/transcode", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, connect),
-		why:       "it is a front, of connect-go; Tunnel carries what standard input and output would",
+		why:       "it is a front, of connect-go, and a client, of any caller; Tunnel carries what standard input and output would",
 	},
 	{
 		packages:  []string{"bridge/internal/..."},

@@ -56,19 +56,29 @@ func (e *NoReflectionError) Unwrap() error { return e.Cause }
 // cannot be had is left out with a warning.
 func Reflection(caller rpc.Caller) Source {
 	return SourceFunc(func(ctx context.Context) (*Set, error) {
-		var err error
-		for _, version := range []string{"v1", "v1alpha"} {
-			r := &reflector{caller: caller, version: version, files: make(map[string]rawFile)}
-			var set *Set
-			if set, err = r.load(ctx); err == nil {
-				return set, nil
-			}
-			if e, ok := errors.AsType[*rpc.StatusError](err); !ok || e.Code() != code.Code_UNIMPLEMENTED {
-				return nil, fmt.Errorf("server reflection: %w", err)
-			}
-		}
-		return nil, &NoReflectionError{Cause: err}
+		return reflect(ctx, caller, (*reflector).load)
 	})
+}
+
+// Services returns the names of the services that a backend lists by server
+// reflection, sorted, without those of the infrastructure. Where it offers
+// none, the error is a [*NoReflectionError].
+func Services(ctx context.Context, caller rpc.Caller) ([]string, error) {
+	return reflect(ctx, caller, (*reflector).services)
+}
+
+// reflect asks by the first version of server reflection that there is.
+func reflect[T any](ctx context.Context, caller rpc.Caller, ask func(*reflector, context.Context) (T, error)) (answer T, err error) {
+	for _, version := range []string{"v1", "v1alpha"} {
+		r := &reflector{caller: caller, version: version, files: make(map[string]rawFile)}
+		if answer, err = ask(r, ctx); err == nil {
+			return answer, nil
+		}
+		if e, ok := errors.AsType[*rpc.StatusError](err); !ok || e.Code() != code.Code_UNIMPLEMENTED {
+			return answer, fmt.Errorf("server reflection: %w", err)
+		}
+	}
+	return answer, &NoReflectionError{Cause: err}
 }
 
 type reflector struct {
