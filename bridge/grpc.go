@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/googlemcp"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/mirror"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -27,8 +28,9 @@ type GRPCConfig struct {
 	AllowedOrigins []string
 }
 
-// GRPCHandler serves what answers MCP as mcp.v1.McpService, over gRPC, gRPC-Web
-// and Connect, with server reflection. gRPC needs HTTP/2: see
+// GRPCHandler serves what answers MCP as mcp.v1.McpService, and as Google's
+// model_context_protocol.Mcp, over gRPC, gRPC-Web and Connect, with server
+// reflection. gRPC needs HTTP/2: see
 // [http.Server.Protocols].
 type GRPCHandler struct{ front *mirror.Front }
 
@@ -47,6 +49,12 @@ func NewGRPCHandler(cfg GRPCConfig) (*GRPCHandler, error) {
 	if err != nil {
 		return nil, err
 	}
+	google, err := googlemcp.NewFront(googlemcp.FrontConfig{Handler: cfg.Handler, Logger: cfg.Logger, MaxMessageBytes: cfg.MaxMessageBytes})
+	if err != nil {
+		return nil, err
+	}
+	path, service := google.Handler()
+	front.Add(googlemcp.ServiceName, path, service)
 	return &GRPCHandler{front: front}, nil
 }
 

@@ -215,6 +215,12 @@ var rooms = []room{
 		why:       "it asks any server, and writes what package typed makes",
 	},
 	{
+		packages:  []string{"bridge/internal/googlemcp"},
+		may:       []string{"protocol", "internal/jsontok", "internal/mcpjson", "bridge/internal/mirror", "bridge/internal/rpc", "bridge/internal/transcode", "gen/mcp/...", "gen/modelcontextprotocol/..."},
+		elsewhere: slices.Concat(protobuf, connect),
+		why:       "it is a front, of connect-go, and asks through any caller",
+	},
+	{
 		packages: []string{"proto"},
 		why:      "it holds files",
 	},

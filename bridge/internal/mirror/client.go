@@ -133,7 +133,7 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 		return nil
 	})
 	if err != nil {
-		return nil, clientError(ctx, r, err, trailer)
+		return nil, ClientError(ctx, r, err, trailer)
 	}
 	c.learn(trailer)
 	result, err := read(route.unary, response)
@@ -170,7 +170,7 @@ func (c *Client) stream(ctx context.Context, route *route, r *protocol.Request, 
 	})
 	switch {
 	case err != nil:
-		return nil, clientError(ctx, r, err, trailer)
+		return nil, ClientError(ctx, r, err, trailer)
 	case result != nil:
 		return mcpjson.ReadResult(r.Method, result, true)
 	case r.Method == protocol.MethodListen:

@@ -21,9 +21,9 @@ import (
 // user to visit a URL first.
 const urlElicitationRequired = -32042
 
-// failure is the status for what a Handler returns in place of a result. A
+// Failure is the status for what a Handler returns in place of a result. A
 // JSON-RPC error is in its details, whole, with arbitrary JSON as text if raw.
-func failure(err error, raw bool) error {
+func Failure(err error, raw bool) *connect.Error {
 	if upstream, ok := errors.AsType[*protocol.UpstreamError](err); ok {
 		return upstreamFailure(upstream)
 	}
@@ -107,7 +107,7 @@ func codeOf(e *protocol.Error) connect.Code {
 }
 
 // upstreamFailure is the status where the MCP server could not be asked.
-func upstreamFailure(e *protocol.UpstreamError) error {
+func upstreamFailure(e *protocol.UpstreamError) *connect.Error {
 	codes := map[protocol.UpstreamKind]connect.Code{
 		protocol.UpstreamUnauthenticated:  connect.CodeUnauthenticated,
 		protocol.UpstreamPermissionDenied: connect.CodePermissionDenied,

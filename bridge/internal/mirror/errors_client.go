@@ -18,9 +18,9 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
 )
 
-// clientError is what a Client returns for the error of a call: the JSON-RPC
+// ClientError is what a Client returns for the error of a call: the JSON-RPC
 // error in the details of the status, if there is one, or else the nearest.
-func clientError(ctx context.Context, r *protocol.Request, err error, trailer *rpc.Trailer) error {
+func ClientError(ctx context.Context, r *protocol.Request, err error, trailer *rpc.Trailer) error {
 	failed, ok := errors.AsType[*rpc.StatusError](err)
 	switch {
 	case ctx.Err() != nil:

@@ -57,6 +57,7 @@ type Front struct {
 	cfg    Config
 	codecs [2]codecs // with Struct, raw
 	routes map[string]http.Handler
+	names  []string // of the services
 
 	ctx    context.Context //nolint:containedctx // ends the tunnels
 	cancel context.CancelFunc
@@ -85,11 +86,13 @@ func New(cfg Config) (*Front, error) {
 		connect.WithInterceptors(validate.NewInterceptor()),
 	}
 	f.routes = make(map[string]http.Handler)
-	add := func(path string, h http.Handler) { f.routes[path] = f.guard(h) }
-	add(mcpv1connect.NewMcpServiceHandler(f, options...))
-	reflector := grpcreflect.NewStaticReflector(mcpv1connect.McpServiceName)
-	add(grpcreflect.NewHandlerV1(reflector))
-	add(grpcreflect.NewHandlerV1Alpha(reflector))
+	path, service := mcpv1connect.NewMcpServiceHandler(f, options...)
+	f.Add(mcpv1connect.McpServiceName, path, service)
+	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return f.names }))
+	for _, h := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
+		path, reflection := h(reflector)
+		f.routes[path] = f.guard(reflection)
+	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f, nil
 }
@@ -110,7 +113,15 @@ func newCodecs(raw bool) (codecs, error) {
 	return all, nil
 }
 
-// Mount adds the service and its reflection to a mux.
+// Add serves another service beside McpService, under the same rules for web
+// pages, and lists it in reflection. Its file must be linked. It is for before
+// the first Mount.
+func (f *Front) Add(name, path string, h http.Handler) {
+	f.names = append(f.names, name)
+	f.routes[path] = f.guard(h)
+}
+
+// Mount adds the services and their reflection to a mux.
 func (f *Front) Mount(mux *http.ServeMux) {
 	for path, h := range f.routes {
 		mux.Handle(path, h)
@@ -192,19 +203,19 @@ func (c *call) request(method string, message proto.Message) (*protocol.Request,
 	}
 	meta, fault := protocol.ReadMeta(params)
 	if fault != nil {
-		return nil, failure(fault, c.raw)
+		return nil, Failure(fault, c.raw)
 	}
 	switch {
 	case meta.Revision == "":
 		meta.Revision = protocol.Revision20260728
 	case !meta.Revision.Modern():
-		return nil, failure(protocol.UnsupportedVersion(string(meta.Revision)), c.raw)
+		return nil, Failure(protocol.UnsupportedVersion(string(meta.Revision)), c.raw)
 	}
 	if meta.Capabilities == nil {
 		meta.Capabilities = json.RawMessage(`{}`)
 	}
 	if fault := mcpjson.CheckHeaders(c.caller.Header, method, params, meta.Revision, false); fault != nil {
-		return nil, failure(fault, c.raw)
+		return nil, Failure(fault, c.raw)
 	}
 	return &protocol.Request{Method: method, Params: params, Meta: meta, Caller: c.caller}, nil
 }
@@ -230,10 +241,10 @@ func (c *call) message(text []byte, m proto.Message) error {
 func (c *call) handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) ([]byte, error) {
 	res, err := c.front.cfg.Handler.Handle(ctx, r, n)
 	if err != nil {
-		return nil, failure(err, c.raw)
+		return nil, Failure(err, c.raw)
 	}
 	if res == nil {
-		return nil, failure(errors.New("the handler returned nothing"), c.raw)
+		return nil, Failure(errors.New("the handler returned nothing"), c.raw)
 	}
 	return protocol.AppendResult(nil, res, protocol.Revision20260728), nil
 }

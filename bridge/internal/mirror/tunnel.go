@@ -43,7 +43,7 @@ func (f *Front) Tunnel(ctx context.Context, s *connect.BidiStream[mcpv1.TunnelRe
 		err = sendErr
 	}
 	if err != nil && ctx.Err() == nil {
-		return failure(err, false)
+		return Failure(err, false)
 	}
 	return nil
 }
