@@ -176,8 +176,8 @@ func TestReference(t *testing.T) {
 		{"conformance-0.2", "2025-06-18", "modern", 54, 2},
 		{"conformance-0.2", "2025-11-25", "legacy", 80, 0},
 		{"conformance-0.2", "2025-11-25", "modern", 68, 4},
-		{"conformance-0.2", "2026-07-28", "legacy", 140, 9},
-		{"conformance-0.2", "2026-07-28", "modern", 146, 6},
+		{"conformance-0.2", "2026-07-28", "legacy", 146, 3},
+		{"conformance-0.2", "2026-07-28", "modern", 152, 0},
 	} {
 		t.Run(fmt.Sprintf("%s/%s/%s", tt.suite, tt.revision, tt.era), func(t *testing.T) {
 			t.Parallel()

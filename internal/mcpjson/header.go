@@ -68,31 +68,41 @@ func CheckHeaders(header http.Header, method string, params json.RawMessage, rev
 }
 
 func match(header http.Header, key, want string, encoded, required bool) *protocol.Error {
-	values := header.Values(key)
-	if len(values) == 0 && !required {
+	if len(header.Values(key)) == 0 && !required {
 		return nil
 	}
+	got, fault := mirrored(header, key, want, encoded)
+	if fault == nil && got != want {
+		fault = mismatch(key, got, want)
+	}
+	return fault
+}
+
+func mismatch(key, got, want string) *protocol.Error {
+	return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header has %q, the body %q", key, got, want)
+}
+
+// mirrored returns what a header that must be there holds.
+func mirrored(header http.Header, key, want string, encoded bool) (string, *protocol.Error) {
+	values := header.Values(key)
 	if len(values) == 0 {
-		return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is missing; the body has %q", key, want)
+		return "", protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is missing; the body has %q", key, want)
 	}
 	if len(values) > 1 {
-		return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is there %d times", key, len(values))
+		return "", protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is there %d times", key, len(values))
 	}
 	got := strings.Trim(values[0], " \t")
 	if strings.ContainsFunc(got, func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') }) {
-		return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header has characters other than visible ASCII; encode it as =?base64?...?=", key)
+		return "", protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header has characters other than visible ASCII; encode it as =?base64?...?=", key)
 	}
 	if encoded {
 		decoded, ok := DecodeHeader(got)
 		if !ok {
-			return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is not valid base64 between =?base64? and ?=", key)
+			return "", protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is not valid base64 between =?base64? and ?=", key)
 		}
 		got = decoded
 	}
-	if got != want {
-		return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header has %q, the body %q", key, got, want)
-	}
-	return nil
+	return got, nil
 }
 
 // sentinel stands around values in base64, with sentinelEnd.

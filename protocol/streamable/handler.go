@@ -83,6 +83,7 @@ type Handler struct {
 	log      *slog.Logger
 	legacy   *legacy.Server
 	guard    guard.Policy
+	params   *paramCheck
 	sessions *sessions
 	workers  *workers // run legacy calls, which may outlive their requests
 
@@ -125,6 +126,7 @@ func New(cfg Config) (*Handler, error) {
 		guard:    policy,
 		log:      cfg.Logger,
 		legacy:   legacy.NewServer(cfg.Handler, cfg.Logger),
+		params:   newParamCheck(cfg.Handler, cfg.Logger),
 		sessions: newSessions(cfg.MaxSessions, cfg.SessionIdle),
 		workers:  newWorkers(),
 	}, nil

@@ -30,17 +30,22 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, m *jsonrpc.Mess
 	if fault == nil {
 		fault = answer.CheckModern(meta, m.Method)
 	}
+	request := &protocol.Request{Method: m.Method, Params: m.Params, Meta: *meta, Caller: caller}
+	if fault == nil && m.Method == protocol.MethodCallTool {
+		fault = h.params.check(r.Context(), request)
+	}
 	if fault != nil {
 		writeError(w, modernStatus(fault, http.StatusBadRequest), m.ID, fault, protocol.Revision20260728)
 		return
 	}
 	out := newModernWriter(w, accept, h.cfg.StreamAfter, h.cfg.KeepAlive)
-	res, fault := answer.Modern(r.Context(), h.log, h.cfg.Handler, m.ID, &protocol.Request{
-		Method: m.Method, Params: m.Params, Meta: *meta, Caller: caller,
-	}, out)
+	res, fault := answer.Modern(r.Context(), h.log, h.cfg.Handler, m.ID, request, out)
 	if r.Context().Err() != nil {
 		out.abandon()
 		return
+	}
+	if fault == nil && m.Method == protocol.MethodListTools {
+		h.params.learn(res.Body)
 	}
 	out.finish(m.ID, res, fault, meta.Revision)
 }

@@ -3,13 +3,7 @@ package era
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
-	"math/big"
-	"net/http"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -18,8 +12,6 @@ import (
 )
 
 const (
-	// headerKey is the keyword of a schema that mirrors a parameter.
-	headerKey = "x-mcp-header"
 	// maxIdentities bounds for how many callers tools are remembered.
 	maxIdentities = 256
 	// maxTools bounds how many tools are remembered for each.
@@ -37,20 +29,12 @@ type headers struct {
 
 type toolPlans struct {
 	complete bool // the whole list has been read
-	tools    map[string]headerPlan
-}
-
-// headerPlan is the parameters of one tool that go into headers.
-type headerPlan []mirrored
-
-type mirrored struct {
-	header string
-	path   []string
+	tools    map[string]mcpjson.ParamHeaders
 }
 
 // plan returns the plan of a tool, and false where it might have one that is
 // not known.
-func (h *headers) plan(identity, tool string) (headerPlan, bool) {
+func (h *headers) plan(identity, tool string) (mcpjson.ParamHeaders, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.callers[identity]
@@ -79,7 +63,7 @@ func (h *headers) of(identity string) *toolPlans {
 		if h.callers == nil || len(h.callers) >= maxIdentities {
 			h.callers = make(map[string]*toolPlans)
 		}
-		c = &toolPlans{tools: make(map[string]headerPlan)}
+		c = &toolPlans{tools: make(map[string]mcpjson.ParamHeaders)}
 		h.callers[identity] = c
 	}
 	return c
@@ -96,10 +80,10 @@ func (h *headers) learn(ctx context.Context, identity string, body json.RawMessa
 	var (
 		kept    = []byte{'['}
 		removed bool
-		plans   = make(map[string]headerPlan)
+		plans   = make(map[string]mcpjson.ParamHeaders)
 	)
 	err := jsontok.Array(tools, func(_ int, tool []byte) error {
-		name, plan, err := toolPlan(tool)
+		name, plan, err := mcpjson.ReadParamHeaders(tool)
 		if err != nil {
 			h.log.WarnContext(ctx, "a tool was left out because of its x-mcp-header", "tool", name, "error", err)
 			removed = true
@@ -127,136 +111,4 @@ func (h *headers) learn(ctx context.Context, identity string, body json.RawMessa
 		body = mcpjson.Replace(body, "tools", append(kept, ']'))
 	}
 	return body, nil
-}
-
-func toolPlan(tool []byte) (name string, plan headerPlan, err error) {
-	if jsontok.KindOf(tool) != jsontok.KindObject {
-		return "", nil, nil // the client's affair
-	}
-	raw, _ := jsontok.Lookup(tool, "name")
-	name, _ = jsontok.String(raw)
-	schema, _ := jsontok.Lookup(tool, "inputSchema")
-	plan, err = compileHeaders(schema)
-	return name, plan, err
-}
-
-// compileHeaders finds the parameters of a schema that go into headers.
-func compileHeaders(schema json.RawMessage) (headerPlan, error) {
-	// A key written with escapes needs the full scan as well.
-	if !strings.Contains(string(schema), headerKey) && !strings.Contains(string(schema), `\u00`) {
-		return nil, nil
-	}
-	w := &schemaWalk{names: make(map[string]bool)}
-	err := w.schema(schema, nil, true)
-	return w.plan, err
-}
-
-type schemaWalk struct {
-	plan  headerPlan
-	names map[string]bool
-}
-
-// schema looks at one schema. path is that of the value it describes, static
-// as long as only properties lead there. The depth is bounded, because jsontok
-// has validated all of the text.
-func (w *schemaWalk) schema(raw json.RawMessage, path []string, static bool) error {
-	if jsontok.KindOf(raw) != jsontok.KindObject {
-		return nil // true, false, or a fault that is not ours to find
-	}
-	return jsontok.Object(raw, func(k, value []byte) error {
-		switch key := string(k); key {
-		case headerKey:
-			return w.annotated(raw, value, path, static)
-		case "properties":
-			return members(value, func(name string, schema []byte) error {
-				return w.schema(schema, append(slices.Clip(path), name), static)
-			})
-		case "patternProperties", "$defs", "definitions", "dependentSchemas":
-			return members(value, func(_ string, schema []byte) error { return w.schema(schema, nil, false) })
-		case "items", "prefixItems", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contains", "additionalItems",
-			"additionalProperties", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema":
-			if jsontok.KindOf(value) != jsontok.KindArray {
-				return w.schema(value, nil, false)
-			}
-			return jsontok.Array(value, func(_ int, schema []byte) error { return w.schema(schema, nil, false) })
-		}
-		return nil
-	})
-}
-
-func members(raw []byte, visit func(name string, value []byte) error) error {
-	if jsontok.KindOf(raw) != jsontok.KindObject {
-		return nil
-	}
-	return jsontok.Object(raw, func(k, v []byte) error { return visit(string(k), v) })
-}
-
-func (w *schemaWalk) annotated(schema, value []byte, path []string, static bool) error {
-	name, ok := jsontok.String(value)
-	switch {
-	case !ok || !isToken(name):
-		return fmt.Errorf("%s %.100s is no name for a header", headerKey, value)
-	case !static || len(path) == 0:
-		return fmt.Errorf("%s %q is where no chain of properties leads", headerKey, name)
-	case w.names[strings.ToLower(name)]:
-		return fmt.Errorf("%s %q is there twice", headerKey, name)
-	}
-	raw, _ := jsontok.Lookup(schema, "type")
-	switch t, _ := jsontok.String(raw); t {
-	case "string", "integer", "boolean":
-	default:
-		return fmt.Errorf("%s %q is on a parameter whose type is not string, integer or boolean", headerKey, name)
-	}
-	w.names[strings.ToLower(name)] = true
-	w.plan = append(w.plan, mirrored{header: "Mcp-Param-" + name, path: path})
-	return nil
-}
-
-// isToken reports whether s is a token of RFC 9110, section 5.6.2.
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		alnum := '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-		return !alnum && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	})
-}
-
-// apply sets the headers of a call with the given arguments.
-func (p headerPlan) apply(header http.Header, arguments json.RawMessage) {
-	for _, m := range p {
-		value := []byte(arguments)
-		for _, name := range m.path {
-			value, _ = jsontok.Lookup(value, name)
-		}
-		if text, err := headerText(value); err == nil {
-			header.Set(m.header, mcpjson.EncodeHeader(text))
-		}
-	}
-}
-
-// errNoHeader is for values that have no header: null, absent, or of a type
-// that the server will refuse by itself.
-var errNoHeader = errors.New("the value has no header")
-
-func headerText(value []byte) (string, error) {
-	switch jsontok.KindOf(value) {
-	case jsontok.KindString:
-		s, _ := jsontok.String(value)
-		return s, nil
-	case jsontok.KindBool:
-		return string(value), nil
-	case jsontok.KindNumber:
-		// Exponents would make huge numbers of short text.
-		if !strings.ContainsAny(string(value), ".eE") {
-			return string(value), nil
-		}
-		const limit = 32
-		if len(value) > limit || strings.Contains(strings.ToLower(string(value)), "e") {
-			return string(value), nil
-		}
-		if r, ok := new(big.Rat).SetString(string(value)); ok && r.IsInt() {
-			return r.Num().String(), nil
-		}
-		return string(value), nil
-	}
-	return "", errNoHeader
 }

@@ -135,18 +135,13 @@ func (d *modern) header(ctx context.Context, conn peer.Conn, r *peer.Request) ht
 		plan, _ = d.headers.plan(r.Identity, name)
 	}
 	args, _ := jsontok.Lookup(r.Params, "arguments")
-	plan.apply(header, args)
+	plan.Set(header, args)
 	return header
 }
 
-// maxListPages bounds the pages of one tools/list that is read for its schemas.
-const maxListPages = 100
-
 // list reads all tools, so that their headers are known.
 func (d *modern) list(ctx context.Context, conn peer.Conn, r *peer.Request) error {
-	params := json.RawMessage(`{}`)
-	seen := make(map[string]bool)
-	for range maxListPages {
+	err := mcpjson.EachPage(func(params json.RawMessage) (json.RawMessage, error) {
 		res, err := d.once(ctx, conn, &peer.Request{
 			Request: &protocol.Request{
 				Method: protocol.MethodListTools, Params: params, Caller: r.Caller,
@@ -155,17 +150,12 @@ func (d *modern) list(ctx context.Context, conn peer.Conn, r *peer.Request) erro
 			Header: r.Header, Identity: r.Identity,
 		}, protocol.Discard)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		cursor, ok := jsontok.Lookup(res.Body, "nextCursor")
-		if !ok || jsontok.KindOf(cursor) != jsontok.KindString || seen[string(cursor)] {
-			break
-		}
-		seen[string(cursor)] = true
-		var o mcpjson.Object
-		o.Add("cursor", cursor)
-		params = o.JSON()
+		return res.Body, nil
+	})
+	if err == nil {
+		d.headers.listed(r.Identity)
 	}
-	d.headers.listed(r.Identity)
-	return nil
+	return err
 }
