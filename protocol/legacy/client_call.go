@@ -3,7 +3,9 @@ package legacy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -63,9 +65,26 @@ func (s *clientSession) do(ctx context.Context, r *peer.Request, n protocol.Noti
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, s.unserved(ctx, r.Method, err)
 	}
 	return s.result(r.Request, m)
+}
+
+// unserved returns the error of a request. Some servers answer a method that
+// they do not know with an HTTP status alone, which for a method that no
+// revision defines means no more than that.
+func (s *clientSession) unserved(ctx context.Context, method string, err error) error {
+	if _, ok := protocol.LookupMethod(method); ok {
+		return err
+	}
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok {
+		switch fault.HTTPStatus {
+		case http.StatusBadRequest, http.StatusNotImplemented:
+			s.client.log.DebugContext(ctx, "the MCP server does not know a method", "method", method, "error", fault)
+			return protocol.MethodNotFound(method)
+		}
+	}
+	return err
 }
 
 // result makes a modern result, or error, of a response.

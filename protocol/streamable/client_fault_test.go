@@ -464,6 +464,31 @@ func TestCallerLeaves(t *testing.T) {
 	}
 }
 
+// TestUnknownMethod: to a legacy server without an error of JSON-RPC for a
+// method that it does not know, it is one. A method of MCP that it refuses as
+// HTTP is another matter.
+func TestUnknownMethod(t *testing.T) {
+	t.Parallel()
+	c := startFake(t, past(func(w http.ResponseWriter, _ *http.Request, m message) {
+		code, err := strconv.Atoi(strings.TrimPrefix(m.Method, "x/"))
+		if err != nil {
+			code = http.StatusBadRequest
+		}
+		http.Error(w, "what?", code)
+	}))
+	for method, want := range map[string]int{
+		"x/400": protocol.CodeMethodNotFound, "x/501": protocol.CodeMethodNotFound,
+		"x/500": protocol.CodeInternalError, "prompts/list": protocol.CodeInternalError,
+	} {
+		_, err := c.Handle(t.Context(), &protocol.Request{
+			Method: method, Meta: protocol.Meta{Revision: protocol.Revision20260728}, Caller: &protocol.Caller{Transport: "test"},
+		}, protocol.Discard)
+		if got := protocol.AsError(err); err == nil || got.Code != want {
+			t.Errorf("%s: %v, want code %d", method, err, want)
+		}
+	}
+}
+
 // TestParkedLimit: calls that wait are counted.
 func TestParkedLimit(t *testing.T) {
 	t.Parallel()
