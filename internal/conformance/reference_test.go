@@ -160,7 +160,10 @@ func serve(t *testing.T, args ...string) string {
 // TestReference runs the suite through the bridge in front of the reference
 // server, of the era of the suite's revision and of the other one. By itself
 // the server passes 26 and 44 checks of the first suite, 56, 82 and 153 of the
-// second.
+// second. Not all of them are made here: the bridge answers with JSON what does
+// not take long, and then the suite does not look at event streams, which is one
+// check, and another one where there is server-sse-polling; and what has failed
+// is not looked at further.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -176,7 +179,7 @@ func TestReference(t *testing.T) {
 		{"conformance-0.2", "2025-06-18", "modern", 54, 2},
 		{"conformance-0.2", "2025-11-25", "legacy", 80, 0},
 		{"conformance-0.2", "2025-11-25", "modern", 68, 4},
-		{"conformance-0.2", "2026-07-28", "legacy", 146, 3},
+		{"conformance-0.2", "2026-07-28", "legacy", 147, 2},
 		{"conformance-0.2", "2026-07-28", "modern", 152, 0},
 	} {
 		t.Run(fmt.Sprintf("%s/%s/%s", tt.suite, tt.revision, tt.era), func(t *testing.T) {
