@@ -147,7 +147,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/status", "bridge/internal/metadata"},
-		may:       []string{"protocol", "internal/jsontok", "bridge/internal/rpc/...", "bridge/internal/clip", "bridge/internal/fieldpath", "bridge/internal/transcode", "gen/mcp/..."},
+		may:       []string{"protocol", "internal/jsontok", "internal/mcpjson", "bridge/internal/rpc/...", "bridge/internal/clip", "bridge/internal/fieldpath", "bridge/internal/transcode", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),
 		why:       "a translation knows both sides and nobody who uses it",
 	},
@@ -225,8 +225,17 @@ var rooms = []room{
 		why:      "it holds files",
 	},
 	{
+		packages: []string{"bridge/internal/typedserve"},
+		may: []string{
+			"protocol", "internal/jsontok", "internal/mcpjson", "bridge/internal/clip", "bridge/internal/connectserve", "bridge/internal/export",
+			"bridge/internal/rpc/...", "bridge/internal/status", "bridge/internal/transcode", "bridge/internal/typed", "gen/mcp/...",
+		},
+		elsewhere: slices.Concat(protobuf, []string{"github.com/yosida95/uritemplate/..."}),
+		why:       "it puts together what a typed service is, and knows neither connect-go nor who answers",
+	},
+	{
 		packages:  []string{"bridge/internal/mirror"},
-		may:       []string{"protocol", "protocol/jsonrpc", "protocol/stdio", "internal/jsontok", "internal/mcpjson", "bridge/internal/rpc/...", "bridge/internal/transcode", "gen/mcp/..."},
+		may:       []string{"protocol", "protocol/jsonrpc", "protocol/stdio", "internal/jsontok", "internal/mcpjson", "bridge/internal/rpc/...", "bridge/internal/status", "bridge/internal/transcode", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, connect),
 		why:       "it is a front, of connect-go, and a client, of any caller; Tunnel carries what standard input and output would",
 	},

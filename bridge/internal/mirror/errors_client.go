@@ -12,7 +12,7 @@ import (
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
-	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -32,7 +32,8 @@ func ClientError(ctx context.Context, r *protocol.Request, err error, trailer *r
 	if failed.Code() == code.Code_UNAUTHENTICATED && trailer != nil {
 		challenge = challengeOf(trailer.Trailer, trailer.Header)
 	}
-	if fault := rpcErrorIn(failed.Status); fault != nil {
+	if text := status.RPCError(failed.Status); text != nil {
+		fault := jsonrpc.ReadError(text)
 		fault.Challenge = challenge
 		return fault
 	}
@@ -54,20 +55,6 @@ func challengeOf(headers ...http.Header) string {
 		}
 	}
 	return ""
-}
-
-// rpcErrorIn returns the JSON-RPC error that a status has in its details.
-func rpcErrorIn(st *statuspb.Status) *protocol.Error {
-	name := (*mcpv1.JsonRpcError)(nil).ProtoReflect().Descriptor().FullName()
-	for _, detail := range st.GetDetails() {
-		if detail.MessageName() != name || errRPCErrors != nil {
-			continue
-		}
-		if text, _, err := rpcErrors.AppendJSON(nil, detail.GetValue()); err == nil {
-			return jsonrpc.ReadError(text)
-		}
-	}
-	return nil
 }
 
 // statusFault returns the JSON-RPC error for a status by which a server that

@@ -33,6 +33,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -99,6 +100,25 @@ func Result(err *rpc.StatusError, o Options) (*protocol.Result, *protocol.Error)
 		result.Meta = json.RawMessage(`{"` + MetaKey + `":"` + base64.StdEncoding.EncodeToString(wire) + `"}`)
 	}
 	return result, nil
+}
+
+// OfResult returns the status that a result of [Result] stands for, or nil if
+// there is none in its _meta.
+func OfResult(res *protocol.Result) *statuspb.Status {
+	raw, ok := jsontok.Lookup(res.Meta, MetaKey)
+	if !ok {
+		return nil
+	}
+	text, _ := jsontok.String(raw)
+	wire, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	st := &statuspb.Status{}
+	if proto.Unmarshal(wire, st) != nil || st.GetCode() == int32(code.Code_OK) {
+		return nil
+	}
+	return st
 }
 
 // Arguments returns the result for arguments that could not be read. It lists
