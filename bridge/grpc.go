@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -26,6 +27,9 @@ type GRPCConfig struct {
 	// send, such as "https://app.example.com"; "*" allows any. By default no
 	// web page may call.
 	AllowedOrigins []string
+	// Typed is served beside McpService, if it is not nil. Whoever has made it
+	// closes it.
+	Typed *TypedService
 }
 
 // GRPCHandler serves what answers MCP as mcp.v1.McpService, and as Google's
@@ -45,7 +49,9 @@ func NewGRPCHandler(cfg GRPCConfig) (*GRPCHandler, error) {
 	if cfg.MaxMessageBytes <= 0 {
 		cfg.MaxMessageBytes = DefaultGRPCMessageBytes
 	}
-	front, err := mirror.New(mirror.Config(cfg))
+	front, err := mirror.New(mirror.Config{
+		Handler: cfg.Handler, Logger: cfg.Logger, MaxMessageBytes: cfg.MaxMessageBytes, AllowedOrigins: cfg.AllowedOrigins,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +59,15 @@ func NewGRPCHandler(cfg GRPCConfig) (*GRPCHandler, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, service := google.Handler()
-	front.Add(googlemcp.ServiceName, path, service)
+	_, service := google.Handler()
+	if err := front.Add(mirror.Service{Name: googlemcp.ServiceName, Handler: service}); err != nil {
+		return nil, err
+	}
+	if t := cfg.Typed; t != nil {
+		if err := front.Add(mirror.Service{Name: t.server.Service(), Handler: t.server, Files: t.server.Files}); err != nil {
+			return nil, fmt.Errorf("bridge: %w", err)
+		}
+	}
 	return &GRPCHandler{front: front}, nil
 }
 

@@ -66,7 +66,7 @@ func (a *app) runDemo(ctx context.Context, web *httpFlags, asJSON bool) error {
 		return err
 	}
 	defer stop()
-	s, err := web.site(b, b.Close, listener, 0, backend, log)
+	s, err := web.site(ctx, b, b.Close, listener, 0, backend, log)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ type httpFlags struct {
 	origins         []string
 	hosts           []string
 	sse             bool
+	typed           string
 	shutdownTimeout time.Duration
 }
 
@@ -116,8 +117,9 @@ type site struct {
 	end      func() // the subscriptions
 	server   *http.Server
 	mcp      *streamable.Handler
-	sse      *httpsse.Handler    // or nil
-	grpc     *bridge.GRPCHandler // or nil
+	sse      *httpsse.Handler     // or nil
+	grpc     *bridge.GRPCHandler  // or nil
+	typed    *bridge.TypedService // or nil
 	calls    inFlight
 	timeout  time.Duration
 	log      *slog.Logger
@@ -129,8 +131,9 @@ type site struct {
 
 // site builds the server of an upstream, whose subscriptions end ends. What is
 // not for the endpoints goes to rest; where that is nil, McpService is served
-// too. The site owns the listener.
-func (h *httpFlags) site(up protocol.Handler, end func(), l net.Listener, maxMessage int, rest http.Handler, log *slog.Logger) (*site, error) {
+// too. The site owns the listener. The context bounds what is asked of the
+// upstream meanwhile.
+func (h *httpFlags) site(ctx context.Context, up protocol.Handler, end func(), l net.Listener, maxMessage int, rest http.Handler, log *slog.Logger) (*site, error) {
 	s := &site{end: end, timeout: h.shutdownTimeout, log: log, path: h.path, listener: l}
 	s.base, s.exposed = address(l.Addr())
 	s.calls.next = up
@@ -165,13 +168,20 @@ func (h *httpFlags) site(up protocol.Handler, end func(), l net.Listener, maxMes
 		_, _ = w.Write([]byte("ok\n")) // the prober is gone
 	})
 	if rest == nil {
+		if err := h.openTyped(ctx, s, maxMessage); err != nil {
+			return nil, err
+		}
 		s.grpc, err = bridge.NewGRPCHandler(bridge.GRPCConfig{
 			Handler:         &s.calls,
 			Logger:          log,
 			MaxMessageBytes: maxMessage,
 			AllowedOrigins:  h.origins,
+			Typed:           s.typed,
 		})
 		if err != nil {
+			if s.typed != nil {
+				s.typed.Close()
+			}
 			return nil, err
 		}
 		s.grpc.Mount(mux)
@@ -249,6 +259,9 @@ func (s *site) drain(ctx context.Context) {
 }
 
 func (s *site) closeEndpoints() {
+	if s.typed != nil {
+		s.typed.Close()
+	}
 	if s.grpc != nil {
 		s.grpc.Close()
 	}

@@ -62,7 +62,7 @@ signal ends the program at once.`,
 			if err := up.meet(ctx); err != nil {
 				return err
 			}
-			s, err := web.site(up, up.end, listener, flags.maxMessage, nil, log)
+			s, err := web.site(ctx, up, up.end, listener, flags.maxMessage, nil, log)
 			if err != nil {
 				return err
 			}
@@ -80,6 +80,7 @@ signal ends the program at once.`,
 		},
 	}
 	web = addHTTPFlags(cmd)
+	web.addTyped(cmd)
 	flags = a.addUpstreamFlags(cmd)
 	addJSON(cmd, &asJSON, "the line about where it listens")
 	return cmd
@@ -100,10 +101,11 @@ func (a *app) announce(s *site, all []bridge.Tool, upstream string, asJSON bool)
 		return a.printJSON(struct {
 			URL         string `json:"url"`
 			SSE         string `json:"sse,omitempty"`
+			Typed       string `json:"typed,omitempty"`
 			Upstream    string `json:"upstream"`
 			Tools       int    `json:"tools"`
 			NotCallable int    `json:"notCallable"`
-		}{s.mcpURL(), s.sseURL(), upstream, tools, others})
+		}{s.mcpURL(), s.sseURL(), s.typedName(), upstream, tools, others})
 	}
 	text := "Listening on " + s.mcpURL() + "\n"
 	text += s.sseLine()
@@ -122,12 +124,16 @@ func (s *site) sseLine() string {
 	return "HTTP+SSE of 2024-11-05 on " + s.sseURL() + "\n"
 }
 
-// grpcLine says where McpService is served, if it is.
+// grpcLine says where McpService and the typed service are served, if they are.
 func (s *site) grpcLine() string {
 	if s.grpc == nil {
 		return ""
 	}
-	return "mcp.v1.McpService on " + s.base + "\n"
+	text := "mcp.v1.McpService on " + s.base + "\n"
+	if s.typed != nil {
+		text += s.typed.Name() + " on " + s.base + "\n"
+	}
+	return text
 }
 
 // announceMCP is announce for an MCP server.
@@ -136,9 +142,10 @@ func (a *app) announceMCP(s *site, up *upstream, asJSON bool) error {
 		return a.printJSON(struct {
 			URL      string `json:"url"`
 			SSE      string `json:"sse,omitempty"`
+			Typed    string `json:"typed,omitempty"`
 			Upstream string `json:"upstream"`
 			Server   string `json:"server"`
-		}{s.mcpURL(), s.sseURL(), up.text, up.server})
+		}{s.mcpURL(), s.sseURL(), s.typedName(), up.text, up.server})
 	}
 	return a.printf("Listening on %s\n%s%s, by %s\n%s", s.mcpURL(), s.sseLine(), printable(up.server), printable(up.text), s.grpcLine())
 }

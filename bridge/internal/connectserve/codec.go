@@ -88,7 +88,7 @@ func (jsonCodec) MarshalAppend(dst []byte, v any) ([]byte, error) {
 }
 
 // Unmarshal reads a request. What does not fit is the message's fault, so that
-// the client hears all of it.
+// the client hears all of it, and so is a method without codecs.
 func (jsonCodec) Unmarshal(data []byte, v any) error {
 	m, ok := v.(*message)
 	if !ok || m.method == nil {
@@ -96,7 +96,8 @@ func (jsonCodec) Unmarshal(data []byte, v any) error {
 	}
 	request, _, err := m.method.Types()
 	if err != nil {
-		return err
+		m.fault = err
+		return nil //nolint:nilerr // Receive returns it
 	}
 	m.wire, err = request.AppendWire([]byte{}, data)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typed"
 	_ "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1" // plans import its files
 	"github.com/mcp-bridge/mcp-bridge/proto"
@@ -56,8 +55,11 @@ type Export struct {
 }
 
 // Make makes the export of a server. It is an error if there is an earlier one
-// that cannot be read.
+// that cannot be read, or if the server offers nothing at all.
 func Make(ctx context.Context, server typed.Server, opts Options) (*Export, error) {
+	if len(server.Tools)+len(server.Prompts)+len(server.Templates) == 0 {
+		return nil, errors.New("the server offers no tools, no prompts and no resource templates")
+	}
 	before, err := find(ctx, typed.FileName(server.Name), opts)
 	if err != nil {
 		return nil, err
@@ -115,102 +117,6 @@ func (e *Export) addImports(fd protoreflect.FileDescriptor) error {
 		}
 	}
 	return nil
-}
-
-// earlier is what an earlier export has left.
-type earlier struct {
-	lock      *typed.Lock
-	file      protoreflect.FileDescriptor
-	recovered bool
-}
-
-// find looks for an earlier export of a server.
-func find(ctx context.Context, name string, opts Options) (earlier, error) {
-	locks, protos, err := candidates(name, opts)
-	if err != nil {
-		return earlier{}, err
-	}
-	var before earlier
-	if len(locks) == 1 {
-		text, err := os.ReadFile(locks[0])
-		if err != nil {
-			return earlier{}, fmt.Errorf("read the lock: %w", err)
-		}
-		if before.lock, err = typed.ParseLock(text); err != nil {
-			return earlier{}, fmt.Errorf("%s: %w", locks[0], err)
-		}
-		protos = []string{strings.TrimSuffix(locks[0], lockSuffix) + ".proto"}
-	}
-	if len(protos) != 1 {
-		return before, nil
-	}
-	if _, err := os.Stat(protos[0]); errors.Is(err, fs.ErrNotExist) {
-		return before, nil
-	}
-	if before.file, err = compile(ctx, protos[0], opts.Dir); err != nil {
-		return earlier{}, err
-	}
-	if before.lock == nil {
-		before.recovered = true
-		before.lock, err = typed.RecoverLock(before.file)
-	}
-	return before, err
-}
-
-// candidates returns the paths of the locks and .proto files of a server, those
-// of the package where that is given.
-func candidates(name string, opts Options) (locks, protos []string, err error) {
-	if opts.Package != "" {
-		base := filepath.Join(opts.Dir, filepath.FromSlash(strings.ReplaceAll(opts.Package, ".", "/")), name)
-		if _, err := os.Stat(base + lockSuffix); err == nil {
-			locks = []string{base + lockSuffix}
-		}
-		return locks, []string{base + ".proto"}, nil
-	}
-	err = filepath.WalkDir(opts.Dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err != nil:
-			return err
-		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != opts.Dir, d.IsDir() && d.Name() == "node_modules":
-			return fs.SkipDir
-		case d.Name() == name+lockSuffix:
-			locks = append(locks, path)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("look for earlier exports: %w", err)
-	}
-	if len(locks) > 1 {
-		return nil, nil, fmt.Errorf("there are several exports of this server: %s; say with the package which one is meant", strings.Join(locks, ", "))
-	}
-	path := filepath.Join(opts.Dir, "mcp", "gen", name, "v1", name+".proto")
-	return locks, []string{path}, nil
-}
-
-// compile compiles a .proto file of an earlier export.
-func compile(ctx context.Context, path, dir string) (protoreflect.FileDescriptor, error) {
-	set, err := descriptor.ProtoSources([]string{path}, []string{dir}).Load(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("the earlier export: %w", err)
-	}
-	rel, err := filepath.Rel(dir, path)
-	if err != nil {
-		return nil, fmt.Errorf("the earlier export: %w", err)
-	}
-	var found protoreflect.FileDescriptor
-	set.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
-		if fd.Path() == filepath.ToSlash(rel) {
-			found = fd
-		}
-		return found == nil
-	})
-	if found == nil {
-		return nil, fmt.Errorf("the earlier export %s does not compile", path)
-	}
-	return found, nil
 }
 
 // Outdated returns the paths of the files that are missing below a directory,

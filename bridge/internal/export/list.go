@@ -28,7 +28,7 @@ type lister struct {
 
 // List returns what the server behind a handler offers. The client is the
 // Implementation object of the one who asks. It is an error if the server
-// offers nothing at all, or more than 10,000 entries of a kind.
+// offers more than 10,000 entries of a kind.
 func List(ctx context.Context, handler protocol.Handler, client json.RawMessage) (typed.Server, error) {
 	l := &lister{handler: handler, client: client}
 	var server typed.Server
@@ -53,9 +53,6 @@ func List(ctx context.Context, handler protocol.Handler, client json.RawMessage)
 		return typed.Server{}, err
 	}
 	server.Name = l.server
-	if len(server.Tools)+len(server.Prompts)+len(server.Templates) == 0 {
-		return typed.Server{}, errors.New("the server offers no tools, no prompts and no resource templates")
-	}
 	return server, nil
 }
 

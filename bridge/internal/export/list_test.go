@@ -64,7 +64,6 @@ func TestListErrors(t *testing.T) {
 		server server
 		want   string
 	}{
-		{"nothing", server{}, "offers no tools"},
 		{"error", server{"tools/list": func(string) (string, error) { return "", protocol.Errorf(-32603, "broken") }}, "tools/list: "},
 		{"no list", server{"tools/list": always(`{}`)}, `no list "tools"`},
 		{"no object", server{"prompts/list": always(`[]`)}, "prompts/list: the result cannot be read"},

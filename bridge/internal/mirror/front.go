@@ -54,10 +54,10 @@ type Config struct {
 type Front struct {
 	mcpv1connect.McpServiceHandler
 
-	cfg    Config
-	codecs [2]codecs // with Struct, raw
-	routes map[string]http.Handler
-	names  []string // of the services
+	cfg      Config
+	codecs   [2]codecs // with Struct, raw
+	routes   map[string]http.Handler
+	services []Service
 
 	ctx    context.Context //nolint:containedctx // ends the tunnels
 	cancel context.CancelFunc
@@ -86,9 +86,11 @@ func New(cfg Config) (*Front, error) {
 		connect.WithInterceptors(validate.NewInterceptor()),
 	}
 	f.routes = make(map[string]http.Handler)
-	path, service := mcpv1connect.NewMcpServiceHandler(f, options...)
-	f.Add(mcpv1connect.McpServiceName, path, service)
-	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return f.names }))
+	_, service := mcpv1connect.NewMcpServiceHandler(f, options...)
+	if err := f.Add(Service{Name: mcpv1connect.McpServiceName, Handler: service}); err != nil {
+		return nil, err
+	}
+	reflector := f.newReflector()
 	for _, h := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
 		path, reflection := h(reflector)
 		f.routes[path] = f.guard(reflection)
@@ -111,14 +113,6 @@ func newCodecs(raw bool) (codecs, error) {
 		}
 	}
 	return all, nil
-}
-
-// Add serves another service beside McpService, under the same rules for web
-// pages, and lists it in reflection. Its file must be linked. It is for before
-// the first Mount.
-func (f *Front) Add(name, path string, h http.Handler) {
-	f.names = append(f.names, name)
-	f.routes[path] = f.guard(h)
 }
 
 // Mount adds the services and their reflection to a mux.

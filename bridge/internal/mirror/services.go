@@ -1,0 +1,79 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"connectrpc.com/grpcreflect"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// Service is a service that is served beside McpService.
+type Service struct {
+	// Name is the full name of the service.
+	Name protoreflect.FullName
+	// Handler serves the paths below "/" + Name + "/".
+	Handler http.Handler
+	// Files returns a resolver of its files as they are now. It is nil where
+	// these are linked into the program.
+	Files func() protodesc.Resolver
+}
+
+// Add serves another service beside McpService, under the same rules for web
+// pages, and lists it in reflection. It is for before the first Mount. It is an
+// error if there is a service of that name.
+func (f *Front) Add(s Service) error {
+	path := "/" + string(s.Name) + "/"
+	if f.routes[path] != nil {
+		return fmt.Errorf("there are two services %s", s.Name)
+	}
+	f.services = append(f.services, s)
+	f.routes[path] = f.guard(s.Handler)
+	return nil
+}
+
+// newReflector returns the reflector of all services.
+func (f *Front) newReflector() *grpcreflect.Reflector {
+	return grpcreflect.NewReflector(
+		grpcreflect.NamerFunc(func() []string {
+			names := make([]string, len(f.services))
+			for i, s := range f.services {
+				names[i] = string(s.Name)
+			}
+			return names
+		}),
+		grpcreflect.WithDescriptorResolver(resolver{f}),
+	)
+}
+
+// resolver finds files of services, and then those that are linked in.
+type resolver struct{ front *Front }
+
+var _ protodesc.Resolver = resolver{}
+
+// FindFileByPath finds a file.
+func (r resolver) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
+	return find(r, func(files protodesc.Resolver) (protoreflect.FileDescriptor, error) { return files.FindFileByPath(path) })
+}
+
+// FindDescriptorByName finds what has a name.
+func (r resolver) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+	return find(r, func(files protodesc.Resolver) (protoreflect.Descriptor, error) {
+		return files.FindDescriptorByName(name)
+	})
+}
+
+func find[T any](r resolver, in func(protodesc.Resolver) (T, error)) (T, error) {
+	for _, s := range r.front.services {
+		if s.Files == nil {
+			continue
+		}
+		if found, err := in(s.Files()); !errors.Is(err, protoregistry.NotFound) {
+			return found, err
+		}
+	}
+	return in(protoregistry.GlobalFiles)
+}

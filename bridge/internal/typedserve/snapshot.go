@@ -1,0 +1,166 @@
+package typedserve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"sync"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typed"
+	_ "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1" // plans import its files
+)
+
+// snapshot is the service as it is at one time. It is immutable.
+type snapshot struct {
+	service protoreflect.FullName
+	files   *protoregistry.Files
+	// handlers are those of RPCs, by their paths, and served the RPCs for which
+	// there is something to call.
+	handlers map[string]http.Handler
+	served   map[protoreflect.Name]bool
+	warnings []string
+}
+
+// newSnapshot plans the service for what a server offers.
+func (s *Server) newSnapshot(server typed.Server) (*snapshot, error) {
+	options := typed.Options{Package: s.cfg.Package, Hashed: s.written == nil}
+	if s.written != nil {
+		options.Lock = s.written.Lock
+	}
+	plan, err := typed.New(server, options)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := plan.Link(protoregistry.GlobalFiles)
+	if err != nil {
+		return nil, err
+	}
+	if s.written != nil {
+		fd = s.written.File
+	}
+	next := &snapshot{files: new(protoregistry.Files), handlers: make(map[string]http.Handler), served: make(map[protoreflect.Name]bool)}
+	if err := next.files.RegisterFile(fd); err != nil {
+		return nil, fmt.Errorf("typed service: %w", err)
+	}
+	if fd.Services().Len() != 1 {
+		return nil, fmt.Errorf("typed service: %s has %d services, want one", fd.Path(), fd.Services().Len())
+	}
+	service := fd.Services().Get(0)
+	next.service = service.FullName()
+	if s.written == nil {
+		next.warnings = plan.Warnings
+	}
+	b := &binder{
+		server: s, snapshot: next, service: service,
+		exact: transcode.NewCompiler(nil, transcode.Options{Exact: true}),
+		plain: newPlain(fd),
+	}
+	for _, m := range plan.Methods {
+		b.bind(m)
+	}
+	b.bindGone()
+	return next, nil
+}
+
+// warned reports whether the snapshot was warned of too.
+func (n *snapshot) warned(warning string) bool { return slices.Contains(n.warnings, warning) }
+
+// same reports whether a server offers what is served.
+func (s *Server) same(server typed.Server) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return reflect.DeepEqual(server, s.listed)
+}
+
+// binder makes the handlers of a snapshot.
+type binder struct {
+	server   *Server
+	snapshot *snapshot
+	service  protoreflect.ServiceDescriptor
+	exact    *transcode.Compiler
+	plain    *plain
+}
+
+var kindNames = map[typed.Kind]string{
+	typed.ToolMethod: "tool", typed.PromptMethod: "prompt", typed.TemplateMethod: "resource template",
+}
+
+// bind adds the RPCs of a method. Those of something that was not there when the
+// export was written have numbers that nobody has agreed on, and are not served.
+func (b *binder) bind(m typed.Method) {
+	md := b.service.Methods().ByName(m.RPC)
+	if md == nil {
+		b.snapshot.warnings = append(b.snapshot.warnings,
+			fmt.Sprintf("the %s %q is not in %s and so has no RPC; export again to have one", kindNames[m.Kind], m.Name, b.service.ParentFile().Path()))
+		return
+	}
+	b.add(md, &method{server: b.server, typed: m, request: md.Input(), response: md.Output()})
+	if md := b.service.Methods().ByName(m.Stream); md != nil {
+		request, response := md.Input().Fields().ByName("request"), md.Output().Fields().ByName("result")
+		if request != nil && request.Message() != nil && response != nil && response.Message() != nil {
+			b.add(md, &method{server: b.server, typed: m, request: request.Message(), response: response.Message(), streams: true})
+		}
+	}
+}
+
+// add adds the handler of an RPC.
+func (b *binder) add(md protoreflect.MethodDescriptor, m *method) {
+	m.codecs = sync.OnceValues(func() (*codecs, error) { return newCodecs(b.exact, md, m) })
+	kind := rpc.Unary
+	if m.streams {
+		kind = rpc.ServerStream
+	}
+	b.handle(md, kind, m.serve)
+	b.snapshot.served[md.Name()] = true
+}
+
+func (b *binder) handle(md protoreflect.MethodDescriptor, kind rpc.Kind, serve func(context.Context, *connectserve.Call) error) {
+	path := "/" + string(b.service.FullName()) + "/" + string(md.Name())
+	b.snapshot.handlers[path] = connectserve.Handler(&connectserve.Method{
+		Procedure: path, Kind: kind, Serve: serve, Types: b.plain.types(md),
+	}, b.server.options())
+}
+
+// bindGone adds the RPCs that the export has, and the server no more.
+func (b *binder) bindGone() {
+	for i := range b.service.Methods().Len() {
+		md := b.service.Methods().Get(i)
+		if b.snapshot.served[md.Name()] {
+			continue
+		}
+		kind := rpc.Unary
+		if md.IsStreamingServer() {
+			kind = rpc.ServerStream
+		}
+		b.handle(md, kind, func(context.Context, *connectserve.Call) error {
+			return fault.New(code.Code_UNIMPLEMENTED, nil, "the MCP server does not offer what %s stands for", md.Name())
+		})
+	}
+}
+
+func (s *Server) options() connectserve.Options {
+	return connectserve.Options{MaxMessageBytes: s.cfg.MaxMessageBytes, Logger: s.cfg.Logger}
+}
+
+// unknown handles the RPCs that there are not.
+func (s *Server) unknown(path string) http.Handler {
+	return connectserve.Handler(&connectserve.Method{
+		Procedure: path,
+		Types: func() (request, response *transcode.Codec, err error) {
+			return nil, nil, fault.New(code.Code_UNIMPLEMENTED, nil, "there is no RPC %s", path)
+		},
+		Serve: func(context.Context, *connectserve.Call) error {
+			return fault.New(code.Code_UNIMPLEMENTED, nil, "there is no RPC %s", path)
+		},
+	}, s.options())
+}
