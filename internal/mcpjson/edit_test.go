@@ -27,7 +27,7 @@ func TestReadResult(t *testing.T) {
 			},
 		},
 		{method: "tools/list", raw: `{"ttlMs":-5,"cacheScope":7}`, modern: true, want: protocol.Result{Body: json.RawMessage(`{}`), Cache: &protocol.Cache{Private: true}}},
-		{method: "tools/list", raw: `{"ttlMs":5,"resultType":"task"}`, want: protocol.Result{Body: json.RawMessage(`{"ttlMs":5}`), Cache: &protocol.Cache{Private: true}}},
+		{method: "tools/list", raw: `{"ttlMs":5,"resultType":"task"}`, want: protocol.Result{Body: json.RawMessage(`{}`), Cache: &protocol.Cache{Private: true}}},
 		{method: "tools/call", raw: `{"resultType":"task","taskId":"x"}`, modern: true, want: protocol.Result{Type: "task", Body: json.RawMessage(`{"taskId":"x"}`)}},
 		{method: "x", raw: `{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}`, modern: true, want: protocol.Result{Body: json.RawMessage(`{}`)}},
 		{method: "x", raw: `{"_meta":7}`, want: protocol.Result{Body: json.RawMessage(`{}`)}},
@@ -73,8 +73,6 @@ func FuzzReadResult(f *testing.F) {
 			if s, ok := m["resultType"].(string); !ok || s == "" {
 				m["resultType"] = "complete"
 			}
-			delete(m, "ttlMs")
-			delete(m, "cacheScope")
 			meta, _ := m["_meta"].(map[string]any)
 			delete(meta, protocol.MetaSubscriptionID)
 			if len(meta) == 0 {

@@ -19,6 +19,7 @@ var cacheable = []string{
 // and where that can be said, stale at once and for one caller.
 func ReadResult(method string, raw json.RawMessage, modern bool) (*protocol.Result, error) {
 	res := &protocol.Result{}
+	cached := slices.Contains(cacheable, method)
 	var meta []byte
 	var ttl, scope []byte
 	body, err := Split(raw, func(key string, value []byte) bool {
@@ -31,10 +32,10 @@ func ReadResult(method string, raw json.RawMessage, modern bool) (*protocol.Resu
 			}
 		case "ttlMs":
 			ttl = value
-			return modern
+			return cached // elsewhere they mean nothing, and stay
 		case "cacheScope":
 			scope = value
-			return modern
+			return cached
 		default:
 			return false
 		}
@@ -64,7 +65,7 @@ func ReadResult(method string, raw json.RawMessage, modern bool) (*protocol.Resu
 			res.Meta = nil
 		}
 	}
-	if slices.Contains(cacheable, method) && (res.Type == "" || res.Type == protocol.ResultComplete) {
+	if cached && (res.Type == "" || res.Type == protocol.ResultComplete) {
 		res.Cache = &protocol.Cache{Private: true}
 		if modern && ttl != nil {
 			if n, err := strconv.ParseInt(string(ttl), 10, 64); err == nil && n >= 0 {
