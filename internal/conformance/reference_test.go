@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -158,7 +159,9 @@ func serve(t *testing.T, args ...string) string {
 }
 
 // TestReference runs the suite through the bridge in front of the reference
-// server, of the era of the suite's revision and of the other one. By itself
+// server, of the era of the suite's revision and of the other one; and through
+// two bridges with McpService between them, over gRPC, gRPC-Web and Connect, so
+// that every message is one of mcp.v1 on its way. By itself
 // the server passes 26 and 44 checks of the first suite, 56, 82 and 153 of the
 // second. Not all of them are made here: the bridge answers with JSON what does
 // not take long, and then the suite does not look at event streams, which is one
@@ -182,13 +185,22 @@ func TestReference(t *testing.T) {
 		{"conformance-0.2", "2026-07-28", "legacy", 147, 2},
 		{"conformance-0.2", "2026-07-28", "modern", 152, 0},
 	} {
-		t.Run(fmt.Sprintf("%s/%s/%s", tt.suite, tt.revision, tt.era), func(t *testing.T) {
-			t.Parallel()
-			url := serve(t, startReference(t, tt.era == "modern"))
-			passed, failed := runSuite(t, tt.suite, tt.revision, url, fmt.Sprintf("reference_%s_%s_%s", tt.suite, tt.revision, tt.era))
-			if passed != tt.passed || failed != tt.failed {
-				t.Errorf("%d checks passed, %d failed; want %d and %d", passed, failed, tt.passed, tt.failed)
-			}
-		})
+		between := []string{"http", "mcp+grpc"} // what asks the bridge that asks the server: the suite by http
+		if tt.revision == "2026-07-28" {
+			between = append(between, "mcp+grpcweb+http", "mcp+connect+http")
+		}
+		for _, scheme := range between {
+			t.Run(fmt.Sprintf("%s/%s/%s/%s", tt.suite, tt.revision, tt.era, scheme), func(t *testing.T) {
+				t.Parallel()
+				url := serve(t, startReference(t, tt.era == "modern"))
+				if scheme != "http" { // or another bridge
+					url = serve(t, scheme+strings.TrimSuffix(strings.TrimPrefix(url, "http"), "/mcp"))
+				}
+				passed, failed := runSuite(t, tt.suite, tt.revision, url, fmt.Sprintf("reference_%s_%s_%s", tt.suite, tt.revision, tt.era))
+				if passed != tt.passed || failed != tt.failed {
+					t.Errorf("%d checks passed, %d failed; want %d and %d", passed, failed, tt.passed, tt.failed)
+				}
+			})
+		}
 	}
 }
