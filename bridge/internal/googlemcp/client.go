@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
@@ -76,25 +77,43 @@ type asking struct {
 }
 
 // read reads the params into a request of mcp.v1.
-func (a *asking) read(params json.RawMessage, m proto.Message) error {
+func (a *asking) read(params json.RawMessage, m interface {
+	proto.Message
+	GetExtra() []byte
+},
+) error {
 	if err := a.client.codecs.read(params, m); err != nil {
 		return protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
 	}
-	return nil
+	if m.GetExtra() == nil {
+		return nil
+	}
+	// What a field cannot hold is among what is no field.
+	fields := m.ProtoReflect().Descriptor().Fields()
+	return jsontok.Object(m.GetExtra(), func(key, _ []byte) error {
+		if fields.ByJSONName(string(key)) != nil {
+			return protocol.Errorf(protocol.CodeInvalidParams, "params.%s has the wrong type", key)
+		}
+		return nil
+	})
 }
 
-// common is what the params have in common with those of other methods.
-func (a *asking) common(params json.RawMessage) *googlepb.RequestFields {
+// fields makes the common fields of a request.
+func (a *asking) fields(params json.RawMessage, responses map[string]*mcpv1.InputResponse, state *string) (*googlepb.RequestFields, error) {
 	meta, _ := jsontok.Lookup(params, "_meta")
-	return &googlepb.RequestFields{Metadata: a.to.metadata(meta)}
+	out, err := a.to.requestFields(meta, responses, state)
+	if err == nil {
+		err = a.to.err
+	}
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
+	}
+	return out, nil
 }
 
 // call performs an RPC. The key is of the metadata that says to proxies what it
 // is about.
 func (a *asking) call(ctx context.Context, name string, request, response proto.Message, key, about string) error {
-	if a.to.err != nil {
-		return protocol.Errorf(protocol.CodeInvalidParams, "params: %v", a.to.err)
-	}
 	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(request)
 	if err != nil {
 		return protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
@@ -153,6 +172,28 @@ func printable(s string) bool {
 
 func malformed(err error) error {
 	return &protocol.UpstreamError{Kind: protocol.UpstreamMalformed, Message: "the MCP server's response cannot be read", Err: err}
+}
+
+// needs returns the result that says what the server needs, or nil if it needs
+// nothing. What the client has not declared it is not asked.
+func (a *asking) needs(common *googlepb.ResponseFields) (*mcpv1.InputRequiredResult, error) {
+	if len(common.GetDependentRequests()) == 0 {
+		return nil, nil //nolint:nilnil // nothing is a value here
+	}
+	in, capabilities, err := a.from.inputRequired(common, a.client.codecs)
+	if err != nil {
+		return nil, malformed(err)
+	}
+	for _, name := range capabilities {
+		member := ""
+		if name == "elicitation" {
+			member = "form"
+		}
+		if !protocol.HasCapability(a.request.Meta.Capabilities, name, member) {
+			return nil, protocol.MissingCapability(`{"` + name + `":{}}`)
+		}
+	}
+	return in, nil
 }
 
 // result makes the result of a response of mcp.v1 and the fields that all

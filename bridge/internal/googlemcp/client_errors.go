@@ -30,7 +30,11 @@ func (a *asking) failure(ctx context.Context, err error, trailer *rpc.Trailer) e
 		return told
 	}
 	n, err := strconv.Atoi(cmp.Or(trailer.Trailer.Get(headerErrorCode), trailer.Header.Get(headerErrorCode)))
-	if err != nil {
+	switch {
+	case err == nil:
+	case failed.Code() == code.Code_INTERNAL && !failed.Local && len(failed.Status.GetDetails()) == 0:
+		n = protocol.CodeInternalError // what is neither of the others here
+	default:
 		return told
 	}
 	if _, upstream := errors.AsType[*protocol.UpstreamError](told); !upstream && protocol.AsError(told).Code == n {

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
+	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
 	"github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol/modelcontextprotocolconnect"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -30,8 +31,6 @@ type FrontConfig struct {
 
 // Front is the service in front of a Handler, over gRPC, gRPC-Web and Connect.
 type Front struct {
-	modelcontextprotocolconnect.UnimplementedMcpHandler
-
 	cfg    FrontConfig
 	codecs *codecs
 }
@@ -184,6 +183,9 @@ func (c *call) ask(ctx context.Context, method string, params json.RawMessage, r
 	if res == nil {
 		return nil, errors.New("the handler returned nothing")
 	}
+	if _, ok := response.(asks); !ok && res.Type == protocol.ResultInputRequired || !carries(res.Type) {
+		return nil, protocol.Errorf(protocol.CodeInternalError, "%s has no field for a result of type %q", ServiceName, res.Type)
+	}
 	text := protocol.AppendResult(nil, res, protocol.Revision20260728)
 	if err := c.front.codecs.read(text, response); err != nil {
 		c.front.cfg.Logger.WarnContext(ctx, "what the server said is no MCP", "method", method, "error", err)
@@ -191,4 +193,14 @@ func (c *call) ask(ctx context.Context, method string, params json.RawMessage, r
 	}
 	meta, _ := jsontok.Lookup(text, "_meta")
 	return meta, nil
+}
+
+// asks is a response that may say what the server needs.
+type asks interface {
+	proto.Message
+	GetInputRequired() *mcpv1.InputRequiredResult
+}
+
+func carries(t protocol.ResultType) bool {
+	return t == "" || t == protocol.ResultComplete || t == protocol.ResultInputRequired
 }

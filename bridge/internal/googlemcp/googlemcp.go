@@ -45,8 +45,12 @@ type codecs struct {
 
 // carried are the messages that are turned into JSON, or made of it.
 var carried = []proto.Message{
-	(*mcpv1.ListToolsRequest)(nil), (*mcpv1.ListToolsResponse)(nil),
-	(*mcpv1.CallToolRequest)(nil), (*mcpv1.CallToolResponse)(nil),
+	(*mcpv1.ListToolsResponse)(nil), (*mcpv1.CallToolRequest)(nil), (*mcpv1.CallToolResponse)(nil),
+	(*mcpv1.ListResourcesResponse)(nil), (*mcpv1.ListResourceTemplatesResponse)(nil),
+	(*mcpv1.ReadResourceRequest)(nil), (*mcpv1.ReadResourceResponse)(nil),
+	(*mcpv1.ListPromptsResponse)(nil), (*mcpv1.GetPromptRequest)(nil), (*mcpv1.GetPromptResponse)(nil),
+	(*mcpv1.CompleteRequest)(nil), (*mcpv1.CompleteResponse)(nil), (*mcpv1.DiscoverResponse)(nil),
+	(*mcpv1.ContentBlock)(nil), (*mcpv1.ElicitResult)(nil),
 }
 
 func newCodecs() (*codecs, error) {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
+	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -19,12 +21,13 @@ const (
 )
 
 // list answers a method that has pages with all of them. The function takes a
-// page and returns how long that can be kept.
+// page, makes messages of it by to, and returns how long the page can be kept. An
+// error is a status.
 func list[M any, Page interface {
 	*M
 	proto.Message
 	GetNextCursor() string
-}](ctx context.Context, f *Front, common *googlepb.RequestFields, method string, take func(*M) *int64, to *toGoogle) (*googlepb.ResponseFields, *int64, error) {
+}](ctx context.Context, f *Front, to *toGoogle, common *googlepb.RequestFields, method string, take func(*M) *int64) (*googlepb.ResponseFields, *durationpb.Duration, error) {
 	c, err := f.begin(ctx, common)
 	if err != nil {
 		return nil, nil, err
@@ -62,9 +65,28 @@ func list[M any, Page interface {
 		}
 		params = append(jsontok.AppendString([]byte(`{"cursor":`), cursor), '}')
 	}
-	out := to.common(first)
 	if to.err != nil {
 		return nil, nil, c.failure(to.err)
 	}
-	return out, ttl, nil
+	out, err := c.common(first)
+	if err != nil {
+		return nil, nil, c.failure(err)
+	}
+	if text := c.instructions(ctx); text != "" {
+		if out == nil {
+			out = &googlepb.ResponseFields{}
+		}
+		out.Instructions = text
+	}
+	return out, ttlOf(ttl), nil
+}
+
+// instructions are what models should know of the server. There is nothing like
+// initialize or server/discover, so lists say it.
+func (c *call) instructions(ctx context.Context) string {
+	said := &mcpv1.DiscoverResponse{}
+	if _, err := c.ask(ctx, protocol.MethodDiscover, json.RawMessage(`{}`), said); err != nil {
+		c.front.cfg.Logger.DebugContext(ctx, "a list goes without instructions", "error", err)
+	}
+	return said.GetInstructions()
 }

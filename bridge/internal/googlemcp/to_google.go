@@ -1,7 +1,6 @@
 package googlemcp
 
 import (
-	"encoding/json"
 	"math"
 	"time"
 
@@ -75,6 +74,54 @@ func (c *toGoogle) callResult(r *mcpv1.CallToolResult) *googlepb.CallToolRespons
 	return out
 }
 
+func resource(r *mcpv1.Resource) *googlepb.Resource {
+	return &googlepb.Resource{
+		Uri: r.GetUri(), Name: r.GetName(), Title: r.GetTitle(), Description: r.GetDescription(), MimeType: r.GetMimeType(),
+		Annotations: annotations(r.GetAnnotations()), Size: unsigned(r.GetSize()),
+	}
+}
+
+func template(t *mcpv1.ResourceTemplate) *googlepb.ResourceTemplate {
+	return &googlepb.ResourceTemplate{
+		UriTemplate: t.GetUriTemplate(), Name: t.GetName(), Title: t.GetTitle(), Description: t.GetDescription(), MimeType: t.GetMimeType(),
+		Annotations: annotations(t.GetAnnotations()),
+	}
+}
+
+func readResult(r *mcpv1.ReadResourceResult) *googlepb.ReadResourceResponse {
+	out := &googlepb.ReadResourceResponse{}
+	for _, part := range r.GetContents() {
+		out.Resource = append(out.Resource, contents(part))
+	}
+	return out
+}
+
+func prompt(p *mcpv1.Prompt) *googlepb.Prompt {
+	out := &googlepb.Prompt{Name: p.GetName(), Title: p.GetTitle(), Description: p.GetDescription()}
+	for _, a := range p.GetArguments() {
+		out.Arguments = append(out.Arguments, &googlepb.Prompt_Argument{
+			Name: a.GetName(), Title: a.GetTitle(), Description: a.GetDescription(), Required: a.GetRequired(),
+		})
+	}
+	return out
+}
+
+func (c *toGoogle) promptResult(r *mcpv1.GetPromptResult) *googlepb.GetPromptResponse {
+	out := &googlepb.GetPromptResponse{Description: r.GetDescription()}
+	for _, m := range r.GetMessages() {
+		if p := c.content(m.GetContent()); p != nil {
+			out.Messages = append(out.Messages, &googlepb.PromptMessage{
+				Role: roleOf(m.GetRole()), Text: p.text, Image: p.image, Audio: p.audio, EmbeddedResource: p.embedded, ResourceLink: p.link,
+			})
+		}
+	}
+	return out
+}
+
+func completion(r *mcpv1.Completion) *googlepb.CompletionResponse {
+	return &googlepb.CompletionResponse{Values: r.GetValues(), TotalMatches: r.GetTotal(), HasMore: r.GetHasMore()}
+}
+
 // content is a piece of content in the fields of the service, of which one is
 // set.
 type content struct {
@@ -141,6 +188,3 @@ func roleOf(r mcpv1.Role) googlepb.Role {
 }
 
 func unsigned(n int64) uint64 { return uint64(max(n, 0)) }
-
-// metadata returns the _meta of a request or a result.
-func (c *toGoogle) metadata(meta json.RawMessage) *structpb.Struct { return c.object(nil, meta) }

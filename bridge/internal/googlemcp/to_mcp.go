@@ -103,6 +103,56 @@ func (c *toMCP) resource(r *googlepb.Resource) *mcpv1.Resource {
 	return out
 }
 
+func (c *toMCP) template(t *googlepb.ResourceTemplate) *mcpv1.ResourceTemplate {
+	return &mcpv1.ResourceTemplate{
+		UriTemplate: t.GetUriTemplate(), Name: t.GetName(), Title: t.GetTitle(), Description: t.GetDescription(), MimeType: t.GetMimeType(),
+		Annotations: mcpAnnotations(t.GetAnnotations()),
+	}
+}
+
+func (c *toMCP) readResult(r *googlepb.ReadResourceResponse) *mcpv1.ReadResourceResult {
+	out := &mcpv1.ReadResourceResult{}
+	for _, part := range r.GetResource() {
+		out.Contents = append(out.Contents, c.contents(part))
+	}
+	return out
+}
+
+func (c *toMCP) prompt(p *googlepb.Prompt) *mcpv1.Prompt {
+	out := &mcpv1.Prompt{Name: p.GetName(), Title: p.GetTitle(), Description: p.GetDescription()}
+	for _, a := range p.GetArguments() {
+		arg := &mcpv1.PromptArgument{Name: a.GetName(), Title: a.GetTitle(), Description: a.GetDescription()}
+		if a.GetRequired() {
+			arg.Required = new(true)
+		}
+		out.Arguments = append(out.Arguments, arg)
+	}
+	return out
+}
+
+func (c *toMCP) promptResult(r *googlepb.GetPromptResponse) *mcpv1.GetPromptResult {
+	out := &mcpv1.GetPromptResult{Description: r.GetDescription()}
+	for _, m := range r.GetMessages() {
+		for _, b := range c.blocks(&content{
+			text: m.GetText(), image: m.GetImage(), audio: m.GetAudio(), embedded: m.GetEmbeddedResource(), link: m.GetResourceLink(),
+		}) {
+			out.Messages = append(out.Messages, &mcpv1.PromptMessage{Role: speaker(m.GetRole(), mcpv1.Role_ROLE_USER), Content: b})
+		}
+	}
+	return out
+}
+
+func (c *toMCP) completion(r *googlepb.CompletionResponse) *mcpv1.Completion {
+	out := &mcpv1.Completion{Values: r.GetValues()}
+	if n := r.GetTotalMatches(); n > 0 {
+		out.Total = new(n)
+	}
+	if r.GetHasMore() {
+		out.HasMore = new(true)
+	}
+	return out
+}
+
 func (c *toMCP) contents(r *googlepb.ResourceContents) *mcpv1.ResourceContents {
 	out := &mcpv1.ResourceContents{Uri: r.GetUri(), MimeType: r.GetMimeType()}
 	if blob := r.GetBlob(); len(blob) > 0 && r.GetText() == "" {
