@@ -185,11 +185,7 @@ func (a *asking) needs(common *googlepb.ResponseFields) (*mcpv1.InputRequiredRes
 		return nil, malformed(err)
 	}
 	for _, name := range capabilities {
-		member := ""
-		if name == "elicitation" {
-			member = "form"
-		}
-		if !protocol.HasCapability(a.request.Meta.Capabilities, name, member) {
+		if !can(a.request.Meta.Capabilities, name) {
 			return nil, protocol.MissingCapability(`{"` + name + `":{}}`)
 		}
 	}

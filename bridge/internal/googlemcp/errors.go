@@ -10,10 +10,16 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
+const headerChallenge = "Www-Authenticate"
+
 // failure is the status for what stands in the place of a result. The code of a
 // JSON-RPC error is in a trailer.
 func (c *call) failure(err error) error {
-	status := mirror.Failure(err, false)
+	status := mirror.Failure(err, true)
+	if challenge := status.Meta().Get(headerChallenge); challenge != "" {
+		status.Meta().Del(headerChallenge) // no trailer may have it
+		c.info.ResponseHeader().Set(headerChallenge, challenge)
+	}
 	if _, ok := errors.AsType[*protocol.UpstreamError](err); ok {
 		return status
 	}

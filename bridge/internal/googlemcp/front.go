@@ -158,11 +158,20 @@ func (c *call) readMeta(common *googlepb.RequestFields) error {
 func capabilities(declared json.RawMessage) json.RawMessage {
 	var o mcpjson.Object
 	for _, name := range []string{"elicitation", "sampling", "roots"} {
-		if declared == nil || protocol.HasCapability(declared, name, "") {
+		if declared == nil || can(declared, name) {
 			o.Add(name, []byte(`{}`))
 		}
 	}
 	return o.JSON()
+}
+
+// can reports whether a client has a capability, of what the service has of it.
+func can(capabilities json.RawMessage, name string) bool {
+	member := ""
+	if name == "elicitation" {
+		member = "form"
+	}
+	return protocol.HasCapability(capabilities, name, member)
 }
 
 // ask asks the Handler by a method of MCP, and reads its result into a response

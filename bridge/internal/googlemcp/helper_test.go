@@ -38,15 +38,21 @@ func listen(t *testing.T, h http.Handler) (string, *http.Client) {
 	s := httptest.NewUnstartedServer(h)
 	s.Config.Protocols = &protocols
 	s.Start()
-	var h2 http.Protocols
-	h2.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: &h2}
 	t.Cleanup(func() {
-		transport.CloseIdleConnections()
 		s.CloseClientConnections()
 		s.Close()
 	})
-	return s.URL, &http.Client{Transport: transport}
+	return s.URL, h2c(t)
+}
+
+// h2c returns a client of HTTP/2.
+func h2c(t *testing.T) *http.Client {
+	t.Helper()
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: &protocols}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
 }
 
 // dial returns a Client of the service at a URL.
