@@ -111,16 +111,16 @@ func (s *server) unary(ctx context.Context, r *connect.Request[message]) (*conne
 		response = data
 		return nil
 	}
-	if err := s.serve(ctx, c); err != nil {
-		for _, h := range []http.Header{c.header, c.trailer} {
-			for key, values := range h {
-				err.Meta()[key] = append(err.Meta()[key], values...)
-			}
-		}
-		return nil, err
+	failure := s.serve(ctx, c)
+	// The header goes by itself: with an error, gRPC would make trailers of it.
+	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
+		maps.Copy(info.ResponseHeader(), c.header)
+	}
+	if failure != nil {
+		maps.Copy(failure.Meta(), c.trailer)
+		return nil, failure
 	}
 	out := connect.NewResponse(&message{wire: response, method: s.method})
-	maps.Copy(out.Header(), c.header)
 	maps.Copy(out.Trailer(), c.trailer)
 	return out, nil
 }

@@ -10,16 +10,11 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
-const headerChallenge = "Www-Authenticate"
-
 // failure is the status for what stands in the place of a result. The code of a
 // JSON-RPC error is in a trailer.
 func (c *call) failure(err error) error {
+	mirror.Challenge(c.info.ResponseHeader(), err)
 	status := mirror.Failure(err, true)
-	if challenge := status.Meta().Get(headerChallenge); challenge != "" {
-		status.Meta().Del(headerChallenge) // no trailer may have it
-		c.info.ResponseHeader().Set(headerChallenge, challenge)
-	}
 	if _, ok := errors.AsType[*protocol.UpstreamError](err); ok {
 		return status
 	}

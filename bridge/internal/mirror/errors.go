@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"errors"
+	"net/http"
 
 	"connectrpc.com/connect"
 
@@ -18,8 +19,14 @@ func Failure(err error, raw bool) *connect.Error {
 			out.AddDetail(detail)
 		}
 	}
-	if challenge := status.Challenge(err); challenge != "" {
-		out.Meta().Set("Www-Authenticate", challenge)
-	}
 	return out
+}
+
+// Challenge adds the challenge of an error, if it has one, to the header of a
+// response. HTTP does not allow it as a trailer, which is where gRPC has the
+// metadata of a status.
+func Challenge(header http.Header, err error) {
+	if challenge := status.Challenge(err); challenge != "" {
+		header.Set("Www-Authenticate", challenge)
+	}
 }

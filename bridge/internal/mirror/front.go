@@ -235,6 +235,9 @@ func (c *call) message(text []byte, m proto.Message) error {
 func (c *call) handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) ([]byte, error) {
 	res, err := c.front.cfg.Handler.Handle(ctx, r, n)
 	if err != nil {
+		if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
+			Challenge(info.ResponseHeader(), err)
+		}
 		return nil, Failure(err, c.raw)
 	}
 	if res == nil {

@@ -79,6 +79,8 @@ func server(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*pro
 		return &protocol.Result{Body: json.RawMessage(`{"content":[]}`)}, nil
 	case "fail":
 		return nil, &protocol.Error{Code: 4711, Message: "it does not work", Data: json.RawMessage(`[1.0]`)}
+	case "token":
+		return nil, &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "a token, please", Challenge: "Bearer x"}
 	case "down":
 		return nil, &protocol.UpstreamError{Kind: protocol.UpstreamUnavailable, Message: "the MCP server is down"}
 	case "panic":
@@ -361,5 +363,19 @@ func TestTunnel(t *testing.T) {
 	}
 	if err := s.CloseResponse(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestChallenge tests that clients of every protocol hear what credentials are
+// wanted.
+func TestChallenge(t *testing.T) {
+	t.Parallel()
+	url, hc := start(t, Config{})
+	for _, option := range []connect.ClientOption{connect.WithGRPC(), connect.WithGRPCWeb(), connect.WithProtoJSON()} {
+		ctx, info := connect.NewClientContext(t.Context())
+		_, err := mcpv1connect.NewMcpServiceClient(hc, url, option).CallTool(ctx, &mcpv1.CallToolRequest{Name: "token"})
+		if got := info.ResponseHeader().Get("Www-Authenticate"); connect.CodeOf(err) != connect.CodeUnauthenticated || got != "Bearer x" {
+			t.Errorf("got %v, challenge %q", err, got)
+		}
 	}
 }

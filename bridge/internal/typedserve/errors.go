@@ -31,7 +31,7 @@ const (
 // failure returns the status for an error of MCP.
 func (m *method) failure(c *connectserve.Call, err error) error {
 	if challenge := status.Challenge(err); challenge != "" {
-		c.ResponseTrailer().Set("Www-Authenticate", challenge)
+		c.ResponseHeader().Set("Www-Authenticate", challenge)
 	}
 	return &rpc.StatusError{Status: status.OfError(err, false)}
 }
