@@ -87,7 +87,26 @@ func Make(ctx context.Context, server typed.Server, opts Options) (*Export, erro
 		e.Earlier, e.Recovered = true, before.recovered
 		e.Changes = typed.Compare(before.file, fd)
 	}
-	return e, e.addImports(fd)
+	return e, errors.Join(e.addImports(fd), e.addDetails())
+}
+
+// details are files with what the details of errors hold, and what requests add
+// in their metadata. The service does not import them; its clients will want
+// them.
+var details = []string{"mcp/v1/tools.proto", "mcp/v1/error.proto"}
+
+// addDetails adds the files of details.
+func (e *Export) addDetails() error {
+	for _, path := range details {
+		fd, err := protoregistry.GlobalFiles.FindFileByPath(path)
+		if err != nil {
+			return fmt.Errorf("export %s: %w", path, err)
+		}
+		if err := e.addFile(fd); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // imports has the file of protovalidate, which those of mcp.v1 import. It is a
@@ -96,27 +115,32 @@ func Make(ctx context.Context, server typed.Server, opts Options) (*Export, erro
 //go:embed imports
 var imports embed.FS
 
-// addImports adds the files that a file imports, besides those that every
-// compiler has.
+// addImports adds the files that a file imports.
 func (e *Export) addImports(fd protoreflect.FileDescriptor) error {
 	for i := range fd.Imports().Len() {
-		path := fd.Imports().Get(i).Path()
-		if e.Files[path] != nil || strings.HasPrefix(path, "google/protobuf/") {
-			continue
-		}
-		text, err := fs.ReadFile(proto.Files, path)
-		if errors.Is(err, fs.ErrNotExist) {
-			text, err = fs.ReadFile(imports, "imports/"+path)
-		}
-		if err != nil {
-			return fmt.Errorf("export %s: %w", path, err)
-		}
-		e.Files[path] = text
-		if err := e.addImports(fd.Imports().Get(i).FileDescriptor); err != nil {
+		if err := e.addFile(fd.Imports().Get(i).FileDescriptor); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addFile adds a file and what it imports, but for the files that every compiler
+// has.
+func (e *Export) addFile(fd protoreflect.FileDescriptor) error {
+	path := fd.Path()
+	if e.Files[path] != nil || strings.HasPrefix(path, "google/protobuf/") {
+		return nil
+	}
+	text, err := fs.ReadFile(proto.Files, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = fs.ReadFile(imports, "imports/"+path)
+	}
+	if err != nil {
+		return fmt.Errorf("export %s: %w", path, err)
+	}
+	e.Files[path] = text
+	return e.addImports(fd)
 }
 
 // Outdated returns the paths of the files that are missing below a directory,
