@@ -145,5 +145,9 @@ func (s *Server) refresh(ctx context.Context) error {
 	if s.same(server) {
 		return nil
 	}
-	return s.update(ctx, server)
+	if err := s.update(ctx, server); err != nil {
+		return err
+	}
+	s.cfg.Logger.InfoContext(ctx, "the typed service has followed a change of the server")
+	return nil
 }
