@@ -4,16 +4,24 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/googlemcp"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/mirror"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
-// GRPCService is the full name of the service that a [GRPCHandler] serves and
-// a [GRPCClient] asks.
-const GRPCService = mirror.ServiceName
+// The full names of the services that a [GRPCHandler] serves and a [GRPCClient]
+// asks.
+const (
+	// GRPCService is MCP, without loss.
+	GRPCService = mirror.ServiceName
+	// GoogleService is the service that Google has published for MCP. It has
+	// no notifications, no pages and no tasks.
+	GoogleService = googlemcp.ServiceName
+)
 
 // GRPCClientConfig configures a GRPCClient. The zero value of every field but
 // Caller means its default.
@@ -25,11 +33,17 @@ type GRPCClientConfig struct {
 	// ClientInfo is the Implementation object that the server sees of clients
 	// that have none.
 	ClientInfo json.RawMessage
+	// Service is what the server implements: GRPCService, which is the default,
+	// or GoogleService. [Services] tells.
+	Service string
+	// Base64 is for servers of GoogleService that put the text of base64 into
+	// fields of bytes: where a field could be that, it is taken for it.
+	Base64 bool
 }
 
-// GRPCClient is a backend that implements mcp.v1.McpService, as a
+// GRPCClient is a backend that implements MCP as an RPC service, as a
 // [protocol.Handler]: put it behind any front.
-type GRPCClient struct{ client *mirror.Client }
+type GRPCClient struct{ client protocol.Handler }
 
 var _ protocol.Handler = (*GRPCClient)(nil)
 
@@ -44,7 +58,16 @@ func NewGRPCClient(cfg GRPCClientConfig) (*GRPCClient, error) {
 	if cfg.ClientInfo == nil {
 		cfg.ClientInfo = implementation(&config{name: serverName, version: Version()})
 	}
-	client, err := mirror.NewClient(mirror.ClientConfig(cfg))
+	var client protocol.Handler
+	var err error
+	switch cfg.Service {
+	case "", GRPCService:
+		client, err = mirror.NewClient(mirror.ClientConfig{Caller: cfg.Caller, Logger: cfg.Logger, ClientInfo: cfg.ClientInfo})
+	case GoogleService:
+		client, err = googlemcp.NewClient(googlemcp.ClientConfig{Caller: cfg.Caller, Logger: cfg.Logger, ClientInfo: cfg.ClientInfo, Base64: cfg.Base64})
+	default:
+		return nil, fmt.Errorf("bridge: GRPCClientConfig.Service is %q; it can be %s or %s", cfg.Service, GRPCService, GoogleService)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +81,6 @@ func (c *GRPCClient) Handle(ctx context.Context, r *protocol.Request, n protocol
 }
 
 // Services asks a backend by server reflection which services it has, and
-// returns their full names, sorted. One that has [GRPCService] is an MCP
-// server. Services of health and reflection are left out.
+// returns their full names, sorted. One that has [GRPCService] or
+// [GoogleService] is an MCP server. Services of health and reflection are left out.
 func Services(ctx context.Context, c Caller) ([]string, error) { return descriptor.Services(ctx, c) }

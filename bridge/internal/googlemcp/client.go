@@ -27,7 +27,7 @@ type ClientConfig struct {
 	// ClientInfo is the Implementation object of callers that have none, or nil.
 	ClientInfo json.RawMessage
 	// Base64 is for servers that put the text of base64 into fields of bytes:
-	// where such a field could be that, it is taken for it.
+	// where a field could be that, it is taken for it.
 	Base64 bool
 }
 
