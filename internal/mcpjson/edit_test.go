@@ -29,6 +29,8 @@ func TestReadResult(t *testing.T) {
 		{method: "tools/list", raw: `{"ttlMs":-5,"cacheScope":7}`, modern: true, want: protocol.Result{Body: json.RawMessage(`{}`), Cache: &protocol.Cache{Private: true}}},
 		{method: "tools/list", raw: `{"ttlMs":5,"resultType":"task"}`, want: protocol.Result{Body: json.RawMessage(`{}`), Cache: &protocol.Cache{Private: true}}},
 		{method: "tools/call", raw: `{"resultType":"task","taskId":"x"}`, modern: true, want: protocol.Result{Type: "task", Body: json.RawMessage(`{"taskId":"x"}`)}},
+		{method: "tools/call", raw: `{"resultType":"task","ttlMs":5}`, modern: true, want: protocol.Result{Type: "task", Body: json.RawMessage(`{"ttlMs":5}`)}},
+		{method: "tasks/get", raw: `{"status":"working","ttlMs":null}`, modern: true, want: protocol.Result{Body: json.RawMessage(`{"status":"working","ttlMs":null}`)}},
 		{method: "x", raw: `{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}`, modern: true, want: protocol.Result{Body: json.RawMessage(`{}`)}},
 		{method: "x", raw: `{"_meta":7}`, want: protocol.Result{Body: json.RawMessage(`{}`)}},
 		{method: "x", raw: `[]`, err: "the MCP server's result is no JSON object: at byte 0: want an object, got '['"},
