@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
 )
@@ -52,11 +53,33 @@ func CheckModern(meta *protocol.Meta, method string) *protocol.Error {
 
 // Modern answers a checked request of a modern client. What a
 // subscriptions/listen request yields is tagged with its id
-// (basic/patterns/subscriptions). Exactly one of the results is nil.
+// (basic/patterns/subscriptions), and server/discover says which revisions the
+// front speaks, whatever a server behind the Handler does. Exactly one of the
+// results is nil.
 func Modern(ctx context.Context, log *slog.Logger, h protocol.Handler, id json.RawMessage, r *protocol.Request, n protocol.Notifier) (*protocol.Result, *protocol.Error) {
-	if r.Method != protocol.MethodListen {
+	switch r.Method {
+	case protocol.MethodListen:
+		return listen(ctx, log, h, id, r, n)
+	case protocol.MethodDiscover:
+		return discover(ctx, log, h, r, n)
+	default:
 		return Handle(ctx, log, h, r, n)
 	}
+}
+
+func discover(ctx context.Context, log *slog.Logger, h protocol.Handler, r *protocol.Request, n protocol.Notifier) (*protocol.Result, *protocol.Error) {
+	res, fault := Handle(ctx, log, h, r, n)
+	if fault != nil {
+		return nil, fault
+	}
+	served := *res
+	if versions, err := json.Marshal(protocol.Revisions()); err == nil { // strings always marshal
+		served.Body = mcpjson.Replace(res.Body, "supportedVersions", versions)
+	}
+	return &served, nil
+}
+
+func listen(ctx context.Context, log *slog.Logger, h protocol.Handler, id json.RawMessage, r *protocol.Request, n protocol.Notifier) (*protocol.Result, *protocol.Error) {
 	tagged := protocol.NotifierFunc(func(ctx context.Context, note *protocol.Notification) error {
 		return n.Notify(ctx, Tag(note, id))
 	})

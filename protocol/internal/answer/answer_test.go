@@ -160,3 +160,23 @@ func TestCheckModern(t *testing.T) {
 		t.Errorf("without metadata: fault %v, want invalid params before all else", fault)
 	}
 }
+
+// What a client is told to speak is what the front speaks.
+func TestDiscover(t *testing.T) {
+	t.Parallel()
+	body := json.RawMessage(`{"capabilities":{},"supportedVersions":["2026-07-28","2027-01-01"],"x":1.0}`)
+	h := protocol.HandlerFunc(func(context.Context, *protocol.Request, protocol.Notifier) (*protocol.Result, error) {
+		return &protocol.Result{Body: body}, nil
+	})
+	res, fault := answer.Modern(t.Context(), slog.New(slog.DiscardHandler), h, json.RawMessage(`1`), &protocol.Request{Method: protocol.MethodDiscover}, protocol.Discard)
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	want := `{"capabilities":{},"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"x":1.0}`
+	if string(res.Body) != want {
+		t.Errorf("discover answers %s, want %s", res.Body, want)
+	}
+	if !strings.Contains(string(body), "2027") {
+		t.Errorf("the body of the Handler was changed: %s", body)
+	}
+}
