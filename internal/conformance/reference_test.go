@@ -46,15 +46,19 @@ func build(args ...string) (path string, err error) {
 	return filepath.Join(binaries, filepath.Base(program)), nil
 }
 
-// buildBridge builds the command, with the race detector where the test has it.
-var buildBridge = sync.OnceValues(func() (string, error) {
-	const command = "github.com/mcp-bridge/mcp-bridge/cmd/mcp-bridge"
+// buildOwn builds a command of this module, with the race detector where the
+// test has it.
+func buildOwn(command string) (string, error) {
+	command = "github.com/mcp-bridge/mcp-bridge/" + command
 	info, ok := debug.ReadBuildInfo()
 	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		return build("-race", command)
 	}
 	return build(command)
-})
+}
+
+// buildBridge builds the bridge.
+var buildBridge = sync.OnceValues(func() (string, error) { return buildOwn("cmd/mcp-bridge") })
 
 // buildReference builds the reference server that the module tools/reference
 // pins. It belongs to the working directory of the tests to find that module.
@@ -71,14 +75,7 @@ func startReference(t *testing.T, modern bool) string {
 	if err != nil {
 		nodetools.Missing(t, "the reference server of the Go SDK cannot be had: "+err.Error())
 	}
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := lis.Addr().String()
-	if err := lis.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := freeAddress(t)
 	cmd := exec.Command(program, "-http", addr, fmt.Sprintf("-stateless=%t", modern))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

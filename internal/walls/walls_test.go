@@ -258,8 +258,10 @@ var rooms = []room{
 		why:       "a command is thin: it calls the public API",
 	},
 	{
-		packages: []string{"examples/..."},
-		why:      "an example is what users write; its tests alone know more",
+		packages:  []string{"examples/..."},
+		may:       []string{"gen/mcp/..."},
+		elsewhere: slices.Concat(protobuf, connect),
+		why:       "an example is what users write, with stubs; its tests alone know more",
 	},
 	{
 		packages:  []string{"gen/..."},

@@ -1,0 +1,80 @@
+package conformance
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+)
+
+var buildExample = sync.OnceValues(func() (string, error) { return buildOwn("examples/server") })
+
+// startExample runs the example of a server that is only gRPC, and returns its
+// address.
+func startExample(t *testing.T) string {
+	t.Helper()
+	program, err := buildExample()
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := freeAddress(t)
+	cmd := exec.Command(program, "-listen", addr)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("the server said:\n%s", stderr.Bytes())
+		}
+	})
+	awaitListener(t, addr)
+	return addr
+}
+
+// freeAddress returns an address on which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	lis, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := lis.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return lis.Addr().String()
+}
+
+// TestNative runs all that the revisions require, and what the suite runs with
+// it without a score, the extension for tasks among it, through the bridge in
+// front of a server that implements McpService and knows no other transport.
+func TestNative(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		revision string
+		passed   int // checks
+	}{
+		{"2025-11-25", 80},
+		{"2026-07-28", 196},
+	} {
+		t.Run(tt.revision, func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, "mcp+grpc://"+startExample(t))
+			passed, failed := runScenarios(t, "conformance-0.2", url, "--requirements", tt.revision)
+			if passed != tt.passed || failed != 0 {
+				t.Errorf("%d checks passed, %d failed; want %d and none", passed, failed, tt.passed)
+			}
+		})
+	}
+}
