@@ -102,10 +102,14 @@ func formInput(p *mcpv1.PrimitiveSchemaDefinition) (*googlepb.PrimitiveSchemaDef
 
 // bound returns a bound that is not negative, or 0, which is none.
 func bound(f float64) uint64 {
-	if !(f > 0 && f < 1<<63) {
+	switch {
+	case f >= 1<<64:
+		return math.MaxUint64
+	case f > 0:
+		return uint64(f)
+	default:
 		return 0
 	}
-	return uint64(f)
 }
 
 func (c *toGoogle) samplingRequest(p *mcpv1.CreateMessageRequestParams) (*googlepb.SamplingCreateMessageRequest, error) {

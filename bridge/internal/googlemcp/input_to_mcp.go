@@ -1,6 +1,7 @@
 package googlemcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,6 +141,10 @@ func speaker(r googlepb.Role, otherwise mcpv1.Role) mcpv1.Role {
 	return otherwise
 }
 
+// unknownModel is the model of clients that do not say which has answered. MCP
+// tells answers of models from others by it.
+const unknownModel = "unknown"
+
 // inputResponse returns what a client has answered.
 func (c *toMCP) inputResponse(r *googlepb.ServerInitiatedResponse, codecs *codecs) (*mcpv1.InputResponse, error) {
 	switch {
@@ -179,7 +184,7 @@ func (c *toMCP) inputResponse(r *googlepb.ServerInitiatedResponse, codecs *codec
 		}
 		return &mcpv1.InputResponse{Response: &mcpv1.InputResponse_Sampling{Sampling: &mcpv1.CreateMessageResult{
 			Role: speaker(v.GetMessage().GetRole(), mcpv1.Role_ROLE_ASSISTANT), ContentForm: &mcpv1.CreateMessageResult_Content{Content: blocks[0]},
-			Model: v.GetModel(), StopReason: v.GetStopReason(),
+			Model: cmp.Or(v.GetModel(), unknownModel), StopReason: v.GetStopReason(),
 		}}}, nil
 	default:
 		return nil, errNoInput
