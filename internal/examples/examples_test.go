@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,12 +37,17 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
+// server is the command of the MCP server that the examples call, as arguments.
+func server(t *testing.T) []string {
+	t.Helper()
+	return []string{"--", nodetools.Node(t), nodetools.Module(t, "@modelcontextprotocol/server-everything", "dist/index.js")}
+}
+
 // serve puts the bridge in front of the MCP server that the examples call, and
 // returns its URL.
-func serve(t *testing.T) string {
+func serve(t *testing.T, flags ...string) string {
 	t.Helper()
-	cmd := exec.Command(binary, "serve", "--json", "--listen", "127.0.0.1:0", "--",
-		nodetools.Node(t), nodetools.Module(t, "@modelcontextprotocol/server-everything", "dist/index.js"))
+	cmd := exec.Command(binary, slices.Concat([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, flags, server(t))...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +136,7 @@ func run(t *testing.T, dir, path string, command ...string) string {
 }
 
 // check compares what a client prints with what it must, and with its README.
-func check(t *testing.T, dir, got, language string) {
+func check(t *testing.T, dir, got string, want ...string) {
 	t.Helper()
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	if err != nil {
@@ -141,18 +147,36 @@ func check(t *testing.T, dir, got, language string) {
 	if !ok {
 		t.Fatal("the README does not show what the example prints")
 	}
-	want := append(strings.Split(shown, "...\n"),
-		"\ntrigger-elicitation-request: Trigger Elicitation Request Tool\n",
-		"\necho\n  Echo: hello from "+language+"\n",
-		"\n  step 1 of 4\n  step 2 of 4\n  step 3 of 4\n  step 4 of 4\n",
-		"\n- Name: Ada Lovelace\n- Favorite Integer: 42\n- Favorite Number: 3.14\n",
-		`"fish-1"`,
-	)
-	for _, s := range want {
+	for _, s := range append(strings.Split(shown, "...\n"), want...) {
 		if !strings.Contains(got, s) {
 			t.Errorf("the client does not print %q but:\n%s", s, got)
 		}
 	}
+}
+
+// generic is what the clients of McpService print.
+func generic(language string) []string {
+	return []string{
+		"\ntrigger-elicitation-request: Trigger Elicitation Request Tool\n",
+		"\necho\n  Echo: hello from " + language + "\n",
+		"\n  step 1 of 4\n  step 2 of 4\n  step 3 of 4\n  step 4 of 4\n",
+		"\n- Name: Ada Lovelace\n- Favorite Integer: 42\n- Favorite Number: 3.14\n",
+		`"fish-1"`,
+	}
+}
+
+// withTypes is what the clients of the typed service print, beside what their
+// READMEs show.
+var withTypes = []string{
+	"\nstep 1 of 4\nstep 2 of 4\nstep 3 of 4\nstep 4 of 4\n",
+	"\n- Name: Ada Lovelace\n- Favorite Integer: 42\n- Favorite Number: 3.14\n",
+	`"fish-1"`,
+}
+
+// export writes the typed service of the MCP server for an example.
+func export(t *testing.T, dir string) {
+	t.Helper()
+	run(t, dir, "", slices.Concat([]string{binary, "export", "--package", "acme.everything.v1", "-o", "proto"}, server(t))...)
 }
 
 func TestGoClient(t *testing.T) {
@@ -162,7 +186,18 @@ func TestGoClient(t *testing.T) {
 	run(t, dir, "", buf, "generate")
 	run(t, dir, "", "go", "vet", "-trimpath", ".")
 	run(t, dir, "", "go", "build", "-trimpath", "-o", "client", ".")
-	check(t, dir, run(t, dir, "", filepath.Join(dir, "client"), serve(t)), "Go")
+	check(t, dir, run(t, dir, "", filepath.Join(dir, "client"), serve(t)), generic("Go")...)
+}
+
+func TestTypedGoClient(t *testing.T) {
+	t.Parallel()
+	buf := nodetools.Module(t, ".bin", "buf")
+	dir := checkout(t, "typed-go")
+	export(t, dir)
+	run(t, dir, "", buf, "generate")
+	run(t, dir, "", "go", "vet", "-trimpath", ".")
+	run(t, dir, "", "go", "build", "-trimpath", "-o", "client", ".")
+	check(t, dir, run(t, dir, "", filepath.Join(dir, "client"), serve(t, "--typed", filepath.Join(dir, "proto"))), withTypes...)
 }
 
 func TestTypeScriptClient(t *testing.T) {
@@ -175,5 +210,19 @@ func TestTypeScriptClient(t *testing.T) {
 	run(t, dir, path, "npm", "ci")
 	run(t, dir, path, "npm", "run", "generate")
 	run(t, dir, path, "npm", "run", "check")
-	check(t, dir, run(t, dir, path, "npm", "start", "--", serve(t)), "TypeScript")
+	check(t, dir, run(t, dir, path, "npm", "start", "--", serve(t)), generic("TypeScript")...)
+}
+
+func TestTypedTypeScriptClient(t *testing.T) {
+	t.Parallel()
+	path := filepath.Dir(nodetools.Node22(t))
+	if _, err := exec.LookPath("npm"); err != nil {
+		nodetools.Missing(t, "npm is not installed")
+	}
+	dir := checkout(t, "typed-typescript")
+	export(t, dir)
+	run(t, dir, path, "npm", "ci")
+	run(t, dir, path, "npm", "run", "generate")
+	run(t, dir, path, "npm", "run", "check")
+	check(t, dir, run(t, dir, path, "npm", "start", "--", serve(t, "--typed", filepath.Join(dir, "proto"))), withTypes...)
 }
