@@ -34,8 +34,7 @@ type GRPCConfig struct {
 
 // GRPCHandler serves what answers MCP as mcp.v1.McpService, and as Google's
 // model_context_protocol.Mcp, over gRPC, gRPC-Web and Connect, with server
-// reflection. gRPC needs HTTP/2: see
-// [http.Server.Protocols].
+// reflection. gRPC needs HTTP/2: see [http.Server.Protocols].
 type GRPCHandler struct{ front *mirror.Front }
 
 // NewGRPCHandler returns a GRPCHandler.
