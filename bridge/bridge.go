@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/broadcast"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -30,7 +31,7 @@ type Bridge struct {
 
 	catalog atomic.Pointer[catalog]
 	reload  sync.Mutex // one reload at a time
-	changes broadcast
+	changes broadcast.Broadcast
 
 	ctx    context.Context //nolint:containedctx // ends the goroutine that re-reads descriptors
 	cancel context.CancelFunc
@@ -82,7 +83,7 @@ func New(ctx context.Context, upstreams []Upstream, opts ...Option) (*Bridge, er
 // in flight go on, but those to an upstream of [InProcess] are waited for.
 func (b *Bridge) Close() {
 	b.cancel()
-	b.changes.close()
+	b.changes.Close()
 	b.wg.Wait()
 	for _, u := range b.upstreams {
 		if u.close == nil {

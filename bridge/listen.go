@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"encoding/json"
-	"sync"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -35,7 +34,7 @@ func (b *Bridge) listen(ctx context.Context, r *protocol.Request, n protocol.Not
 		return nil, err
 	}
 	defer updates.stop()
-	changed, closed, leave := b.changes.join()
+	changed, closed, leave := b.changes.Join()
 	defer leave()
 	if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationAcknowledged, Params: g.params(watch, updates)}); err != nil {
 		return nil, err
@@ -131,56 +130,4 @@ func (g grant) params(watch *taskWatch, updates *resourceUpdates) json.RawMessag
 	}
 	list("taskIds", ids)
 	return append(out, '}', '}')
-}
-
-// broadcast tells any number of listeners that something has changed. Changes
-// that come faster than a listener hears become one.
-type broadcast struct {
-	mu        sync.Mutex
-	listeners map[chan struct{}]struct{}
-	closed    chan struct{}
-	done      bool
-}
-
-func (b *broadcast) init() {
-	if b.closed == nil {
-		b.closed = make(chan struct{})
-		b.listeners = make(map[chan struct{}]struct{})
-	}
-}
-
-// join adds a listener: changed has a value after a change, closed is closed
-// with the broadcast.
-func (b *broadcast) join() (changed, closed <-chan struct{}, leave func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.init()
-	ch := make(chan struct{}, 1)
-	b.listeners[ch] = struct{}{}
-	return ch, b.closed, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.listeners, ch)
-	}
-}
-
-func (b *broadcast) send() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for ch := range b.listeners {
-		select {
-		case ch <- struct{}{}:
-		default: // it has not heard of the last change yet
-		}
-	}
-}
-
-func (b *broadcast) close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.init()
-	if !b.done {
-		b.done = true
-		close(b.closed)
-	}
 }

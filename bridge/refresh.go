@@ -44,7 +44,7 @@ func (b *Bridge) Refresh(ctx context.Context) (changed bool, err error) {
 		return false, nil
 	}
 	b.cfg.log.InfoContext(ctx, "the tools have changed", "tools", len(next.tools))
-	b.changes.send()
+	b.changes.Send()
 	return true, nil
 }
 

@@ -241,7 +241,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/..."},
-		may:       []string{"protocol", "internal/jsontok", "bridge/internal/...", "gen/mcp/..."},
+		may:       []string{"protocol", "internal/jsontok", "internal/mcpjson", "bridge/internal/...", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate),
 		why:       "only callers know connect-go and grpc-go, and only the bridge knows transports",
 	},
