@@ -28,6 +28,7 @@ type upstreamFlags struct {
 	maxMessage    int
 	stopTimeout   time.Duration // of an MCP server's process; 0 is the default
 	onlyMCP       bool          // whether an API will not do
+	mixed         bool          // whether the flags are for other upstreams too
 	stream        streamLimits
 	noValidate    bool
 	noConfirm     bool

@@ -39,6 +39,9 @@ var (
 
 // checkMCP reports the flags that mean nothing for an MCP server.
 func (f *upstreamFlags) checkMCP(cmd *cobra.Command, t *target) error {
+	if f.mixed {
+		return nil // they have been checked, and are for the others
+	}
 	var problems []error
 	known := mcpFlags
 	if t.kind == kindRPC || t.kind == kindMCPRPC {

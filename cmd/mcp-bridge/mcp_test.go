@@ -119,7 +119,7 @@ func TestMCPServerMistakes(t *testing.T) {
 		{[]string{"serve", "--timeout", "1s", "sse+http://127.0.0.1:1/"}, "--timeout is for APIs of gRPC and Connect"},
 		{[]string{"serve", "--header", "a: b", "--", "program"}, "--header is for URLs"},
 		{[]string{"stdio", "--services", "x"}, "unknown flag"},
-		{[]string{"stdio", "http://127.0.0.1:1/mcp", "more"}, "2 arguments are too many"},
+		{[]string{"stdio", "http://127.0.0.1:1/mcp", "more"}, `upstream "more" has no scheme`},
 	} {
 		var stderr bytes.Buffer
 		args := append([]string{tt.args[0], "--log-level", "error"}, tt.args[1:]...)

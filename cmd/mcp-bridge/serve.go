@@ -15,7 +15,7 @@ func (a *app) serve() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "serve URL | -- COMMAND [ARGUMENT...]",
+		Use:   "serve [NAME=]URL... [-- COMMAND [ARGUMENT...]]",
 		Short: "Serve an upstream's tools as MCP over Streamable HTTP and gRPC",
 		Long: `serve makes the upstream's methods MCP tools, over Streamable HTTP in every
 revision of MCP, and over gRPC, gRPC-Web and Connect as mcp.v1.McpService, with
@@ -26,6 +26,10 @@ spoken to on its standard input and output, or a URL of http or https. mcp+http
 is the same as http, and sse+http is HTTP+SSE of 2024-11-05. A server of
 mcp.v1.McpService is recognised by its reflection; mcp+ before the scheme says
 so where it has none.
+
+Several upstreams, of any kind, are served as one. Tools and prompts that they
+call the same get NAME_ before their names, and one that is down takes only its
+own part with it, until it is back.
 
 There is no authentication: listen on a loopback address, which
 is the default, or put a proxy that authenticates in front.
@@ -38,8 +42,9 @@ signal ends the program at once.`,
   mcp-bridge serve --service 'library.v1.*' --forward-header authorization grpcweb+https://api.example.com
   mcp-bridge serve -- npx -y @modelcontextprotocol/server-everything
   mcp-bridge serve mcp+grpc://localhost:9090
+  mcp-bridge serve books=grpc://localhost:50051 https://mcp.example.com/mcp -- npx -y @modelcontextprotocol/server-everything
   mcp-bridge serve --header 'authorization: Bearer TOKEN' https://mcp.example.com/mcp`,
-		Args: upstreamAnd(0, 0, ""),
+		Args: someUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, log := cmd.Context(), a.log()
 			if err := web.check(); err != nil {
@@ -50,11 +55,7 @@ signal ends the program at once.`,
 				return err
 			}
 			defer listener.Close()
-			t, _, err := oneTarget(cmd, args)
-			if err != nil {
-				return err
-			}
-			up, err := flags.open(ctx, cmd, t, log)
+			up, err := flags.openAll(ctx, cmd, args, log)
 			if err != nil {
 				return err
 			}
@@ -67,9 +68,12 @@ signal ends the program at once.`,
 				return err
 			}
 			a.warnExposed(s)
-			if up.mcp {
+			switch {
+			case up.mux != nil:
+				err = a.announceMux(ctx, s, up, asJSON)
+			case up.mcp:
 				err = a.announceMCP(s, up, asJSON)
-			} else {
+			default:
 				err = a.announce(s, up.tools(), up.text, asJSON)
 			}
 			if err != nil {

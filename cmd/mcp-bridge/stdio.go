@@ -12,28 +12,25 @@ import (
 func (a *app) stdio() *cobra.Command {
 	var flags *upstreamFlags
 	cmd := &cobra.Command{
-		Use:   "stdio URL | -- COMMAND [ARGUMENT...]",
+		Use:   "stdio [NAME=]URL... [-- COMMAND [ARGUMENT...]]",
 		Short: "Serve an upstream's tools as MCP over standard input and output",
 		Long: `stdio is what an MCP host starts: it speaks MCP on standard input and output,
 one JSON-RPC message a line, until the input ends. Standard output is the
 protocol's alone; logs go to standard error.
 
 The upstream may be an MCP server too, as for serve: a host that speaks only
-standard input and output reaches one behind a URL, and an old host a new one.`,
+standard input and output reaches one behind a URL, and an old host a new one.
+Several upstreams are served as one.`,
 		Example: `  mcp-bridge stdio grpc://localhost:50051
   mcp-bridge stdio https://mcp.example.com/mcp
   claude mcp add library -- mcp-bridge stdio grpc://localhost:50051
 
   As an entry of mcpServers in a host's configuration file:
   {"mcpServers": {"library": {"command": "mcp-bridge", "args": ["stdio", "grpc://localhost:50051"]}}}`,
-		Args: upstreamAnd(0, 0, ""),
+		Args: someUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, log := cmd.Context(), a.log()
-			t, _, err := oneTarget(cmd, args)
-			if err != nil {
-				return err
-			}
-			up, err := flags.open(ctx, cmd, t, log)
+			up, err := flags.openAll(ctx, cmd, args, log)
 			if err != nil {
 				return err
 			}

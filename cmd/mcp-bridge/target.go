@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,6 +101,102 @@ func oneTarget(cmd *cobra.Command, args []string) (*target, []string, error) {
 	t, err := parseTarget(args[0])
 	return t, args[1:], err
 }
+
+// targets takes any number of upstreams from the arguments: URLs, and then one
+// command behind "--".
+func targets(cmd *cobra.Command, args []string) ([]*target, error) {
+	var (
+		all      []*target
+		problems []error
+		urls     = args
+	)
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		urls = args[:dash]
+	}
+	for _, arg := range urls {
+		t, err := parseTarget(arg)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		all = append(all, t)
+	}
+	if command := args[len(urls):]; len(command) > 0 {
+		all = append(all, commandTarget(command))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, usagef("%w", err)
+	}
+	return all, nil
+}
+
+// someUpstreams demands at least one upstream.
+func someUpstreams(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || cmd.ArgsLenAtDash() == len(args) {
+		return missingUpstream(cmd)
+	}
+	return nil
+}
+
+// nameTargets gives every upstream a name of its own: the one that it was given,
+// or else one made of its URL or command.
+func nameTargets(all []*target) error {
+	taken := make(map[string]bool)
+	for _, t := range all {
+		if t.name != "" && taken[t.name] {
+			return usagef("two upstreams are called %q", t.name)
+		}
+		taken[t.name] = true
+	}
+	for _, t := range all {
+		if t.name != "" {
+			continue
+		}
+		base := t.baseName()
+		t.name = base
+		for i := 2; taken[t.name]; i++ {
+			t.name = base + strconv.Itoa(i)
+		}
+		taken[t.name] = true
+	}
+	return nil
+}
+
+// unfit matches what cannot be in the name of an upstream.
+var unfit = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// baseName makes a name of a URL or a command: the first label of the host, or
+// the last word of the command that is no flag.
+func (t *target) baseName() string {
+	var text string
+	switch t.kind {
+	case kindCommand:
+		for _, word := range t.command {
+			if !strings.HasPrefix(word, "-") {
+				text = path.Base(word)
+			}
+		}
+	case kindRPC, kindMCPRPC:
+		if text = t.rpc.Host; t.rpc.Unix != "" {
+			text = path.Base(t.rpc.Unix)
+		}
+	case kindHTTP, kindSSE:
+		if u, err := url.Parse(t.url); err == nil {
+			text = u.Hostname()
+		}
+	}
+	if _, err := netip.ParseAddr(text); err != nil {
+		text, _, _ = strings.Cut(text, ".")
+	}
+	text = strings.Trim(unfit.ReplaceAllString(text, "_"), "_")
+	if text == "" {
+		return "upstream"
+	}
+	return text[:min(len(text), maxBaseName)]
+}
+
+// maxBaseName leaves room for a number in a name.
+const maxBaseName = 28
 
 // upstreamAnd demands an upstream, which is a URL or a command behind "--", and
 // between least and most more arguments, the first of which is called what.

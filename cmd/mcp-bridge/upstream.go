@@ -29,9 +29,11 @@ type upstream struct {
 	text   string         // the URL or the command, for people
 	bridge *bridge.Bridge // nil where it is an MCP server
 	mcp    bool
-	server string // the name of the MCP server, once it has been met
-	end    func() // ends the subscriptions
-	close  func() // ends everything
+	mux    *bridge.Mux // of several upstreams, or nil
+	parts  []*target   // of mux
+	server string      // the name of the MCP server, once it has been met
+	end    func()      // ends the subscriptions
+	close  func()      // ends everything
 }
 
 // tools returns the tools of an API.
