@@ -102,12 +102,13 @@ func (f *upstreamFlags) openMCP(cmd *cobra.Command, t *target, log *slog.Logger)
 	return newMCPUpstream(server, t.text, server.Close), nil
 }
 
-// openMCPService returns the upstream of a server of McpService.
-func (f *upstreamFlags) openMCPService(cmd *cobra.Command, t *target, caller bridge.CallCloser, log *slog.Logger) (*upstream, error) {
+// openMCPService returns the upstream of a server of McpService, or Google's
+// service.
+func (f *upstreamFlags) openMCPService(cmd *cobra.Command, t *target, caller bridge.CallCloser, service string, log *slog.Logger) (*upstream, error) {
 	if err := f.checkMCP(cmd, t); err != nil {
 		return nil, err
 	}
-	server, err := bridge.NewGRPCClient(bridge.GRPCClientConfig{Caller: caller, Logger: log})
+	server, err := bridge.NewGRPCClient(bridge.GRPCClientConfig{Caller: caller, Logger: log, Service: service})
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func TestServeMCPServer(t *testing.T) {
 	}
 	address := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
 	urls := []string{url}
-	for _, upstream := range []string{"mcp+" + url, "grpc://" + address, "mcp+grpcweb+http://" + address, "connect+http://" + address} {
+	for _, upstream := range []string{"mcp+" + url, "grpc://" + address, "mcp+grpcweb+http://" + address, "connect+http://" + address, "google+grpc://" + address} {
 		second := startInProcess(t, &bytes.Buffer{}, "serve", "--listen", "127.0.0.1:0", "--log-level", "error", upstream)
 		twice, ok := strings.CutPrefix(second, "Listening on ")
 		if !ok {

@@ -35,6 +35,7 @@ type target struct {
 	text    string // the URL as it was given, or the command
 	kind    kind
 	rpc     bridge.URL // of kindRPC and kindMCPRPC
+	service string     // of kindMCPRPC: which service is MCP there
 	url     string     // of kindHTTP and kindSSE
 	command []string   // of kindCommand
 }
@@ -44,13 +45,15 @@ var named = regexp.MustCompile(`^([A-Za-z0-9_-]{1,32})=(.+)$`)
 
 // parseTarget reads URL or NAME=URL. A scheme of http is an MCP server, which
 // mcp+http says in full; sse+http is one that speaks HTTP+SSE only. mcp+ before
-// the scheme of an RPC protocol is a server of McpService.
+// the scheme of an RPC protocol is a server of McpService, and google+ one of
+// Google's service.
 func parseTarget(arg string) (*target, error) {
 	t := &target{text: arg}
 	if m := named.FindStringSubmatch(arg); m != nil {
 		t.name, t.text = m[1], m[2]
 	}
 	lower := strings.ToLower(t.text)
+	const google = "google+"
 	switch rest, isMCP := strings.CutPrefix(lower, "mcp+"); {
 	case isHTTP(lower):
 		t.kind, t.url = kindHTTP, t.text
@@ -61,7 +64,13 @@ func parseTarget(arg string) (*target, error) {
 		if t.rpc, err = bridge.ParseURL(t.text[len("mcp+"):]); err != nil {
 			return nil, usagef("%w", err)
 		}
-		t.kind = kindMCPRPC
+		t.kind, t.service = kindMCPRPC, bridge.GRPCService
+	case strings.HasPrefix(lower, google):
+		var err error
+		if t.rpc, err = bridge.ParseURL(t.text[len(google):]); err != nil {
+			return nil, usagef("%w", err)
+		}
+		t.kind, t.service = kindMCPRPC, bridge.GoogleService
 	case strings.HasPrefix(lower, "sse+") && isHTTP(lower[len("sse+"):]):
 		t.kind, t.url = kindSSE, t.text[len("sse+"):]
 	default:

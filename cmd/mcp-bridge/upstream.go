@@ -76,16 +76,20 @@ func (f *upstreamFlags) open(ctx context.Context, cmd *cobra.Command, t *target,
 
 // openRPC finds out whether an RPC server is an MCP server or an API.
 func (f *upstreamFlags) openRPC(ctx context.Context, cmd *cobra.Command, t *target, caller bridge.CallCloser, opts []bridge.Option, log *slog.Logger) (*upstream, error) {
-	isMCP := t.kind == kindMCPRPC
+	service := t.service
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if !isMCP && f.source() == nil && len(f.services) == 0 {
+	if t.kind == kindRPC && f.source() == nil && len(f.services) == 0 {
 		// What is wrong, if anything is, shows below as well.
 		services, err := bridge.Services(ctx, caller)
-		isMCP = err == nil && slices.Contains(services, bridge.GRPCService)
+		for _, known := range []string{bridge.GoogleService, bridge.GRPCService} {
+			if err == nil && slices.Contains(services, known) {
+				service = known
+			}
+		}
 	}
-	if isMCP {
-		return f.openMCPService(cmd, t, caller, log)
+	if service != "" {
+		return f.openMCPService(cmd, t, caller, service, log)
 	}
 	if f.onlyMCP {
 		return nil, usagef("%s is an API and no MCP server: its .proto files are what you want", t.text)
