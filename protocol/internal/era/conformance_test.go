@@ -21,27 +21,33 @@ import (
 // drives.
 const driverEnv = "ERA_TEST_DRIVER"
 
-// TestConformance runs the scenarios of the official suite that are about the
-// transport and the protocol.
+// TestConformance runs the scenarios of the official suites that are about the
+// transport and the protocol: all but those of authorization and of extensions.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	node := nodetools.Node22(t)
-	suite := nodetools.Module(t, "conformance-0.2", "dist/index.js")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []struct{ scenario, revision string }{
-		{"initialize", "2025-11-25"},
-		{"tools_call", "2025-06-18"}, {"tools_call", "2025-11-25"}, {"tools_call", ways.Modern},
-		{"sse-retry", "2025-11-25"},
-		{"elicitation-sep1034-client-defaults", "2025-11-25"},
-		{"request-metadata", ways.Modern},
-		{"sep-2322-client-request-state", ways.Modern},
-		{"http-standard-headers", ways.Modern}, {"http-custom-headers", ways.Modern}, {"http-invalid-tool-headers", ways.Modern},
-		{"json-schema-ref-no-deref", ways.Modern}, {"json-schema-2020-12-preservation", ways.Modern},
+	const first, second = "conformance-0.1", "conformance-0.2"
+	for _, s := range []struct{ suite, scenario, revision string }{
+		{first, "initialize", "2025-06-18"}, {first, "initialize", "2025-11-25"},
+		{first, "tools_call", "2025-06-18"}, {first, "tools_call", "2025-11-25"},
+		{first, "sse-retry", "2025-11-25"},
+		{first, "elicitation-sep1034-client-defaults", "2025-11-25"},
+		{second, "initialize", "2025-06-18"}, {second, "initialize", "2025-11-25"},
+		{second, "tools_call", "2025-06-18"}, {second, "tools_call", "2025-11-25"}, {second, "tools_call", ways.Modern},
+		{second, "sse-retry", "2025-11-25"},
+		{second, "elicitation-sep1034-client-defaults", "2025-11-25"},
+		{second, "request-metadata", ways.Modern},
+		{second, "sep-2322-client-request-state", ways.Modern},
+		{second, "http-standard-headers", ways.Modern}, {second, "http-custom-headers", ways.Modern}, {second, "http-invalid-tool-headers", ways.Modern},
+		{second, "json-schema-ref-no-deref", ways.Modern},
+		{second, "json-schema-2020-12-preservation", "2025-11-25"}, {second, "json-schema-2020-12-preservation", ways.Modern},
 	} {
-		t.Run(s.scenario+" "+s.revision, func(t *testing.T) {
+		suite := nodetools.Module(t, s.suite, "dist/index.js")
+		t.Run(s.suite+" "+s.scenario+" "+s.revision, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(node, suite, "client", "--command", self, "--scenario", s.scenario, "--spec-version", s.revision, "--output-dir", t.TempDir())
 			cmd.Env = append(cmd.Environ(), driverEnv+"=1")
