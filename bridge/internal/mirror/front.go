@@ -158,6 +158,7 @@ type call struct {
 	front  *Front
 	codecs codecs
 	raw    bool // whether arbitrary JSON goes back as text
+	terse  bool // whether the request says no revision, as those made by hand
 	caller *protocol.Caller
 }
 
@@ -201,7 +202,7 @@ func (c *call) request(method string, message proto.Message) (*protocol.Request,
 	}
 	switch {
 	case meta.Revision == "":
-		meta.Revision = protocol.Revision20260728
+		c.terse, meta.Revision = true, protocol.Revision20260728
 	case !meta.Revision.Modern():
 		return nil, Failure(protocol.UnsupportedVersion(string(meta.Revision)), c.raw)
 	}
@@ -278,11 +279,11 @@ func stream[M any, Response interface {
 	if err != nil {
 		return err
 	}
-	if r.Meta.ProgressToken == nil && method != protocol.MethodListen {
+	// A client that speaks MCP in full would have said that it wants progress.
+	if r.Meta.ProgressToken == nil && method != protocol.MethodListen && c.terse {
 		r.Meta.ProgressToken = json.RawMessage(`"stream"`)
-		if _, ok := jsontok.Lookup(r.Params, "_meta"); !ok {
-			r.Params = protocol.WithMeta(r.Params, nil, protocol.MetaProgressToken, r.Meta.ProgressToken)
-		}
+		said, _ := jsontok.Lookup(r.Params, "_meta")
+		r.Params = protocol.WithMeta(protocol.WithoutMember(r.Params, "_meta"), said, protocol.MetaProgressToken, r.Meta.ProgressToken)
 	}
 	var mu sync.Mutex
 	send := func(text []byte) error {

@@ -18,6 +18,7 @@ import (
 
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	"github.com/mcp-bridge/mcp-bridge/gen/mcp/v1/mcpv1connect"
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -67,10 +68,16 @@ func server(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*pro
 		}
 		return &protocol.Result{Type: protocol.ResultInputRequired, Body: json.RawMessage(`{"requestState":"sealed","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}}}`)}, nil
 	case "progress":
+		meta, _ := jsontok.Lookup(r.Params, "_meta")
+		if said, _ := jsontok.Lookup(meta, protocol.MetaProgressToken); string(said) != string(r.Meta.ProgressToken) {
+			return nil, protocol.Errorf(protocol.CodeInternalError, "progress token %s, in params %s", r.Meta.ProgressToken, said)
+		}
 		for _, text := range []string{`{"progressToken":` + string(r.Meta.ProgressToken) + `,"progress":1,"total":2}`, `{"level":"info","data":{"a":1}}`} {
 			method := protocol.NotificationProgress
 			if strings.Contains(text, "level") {
 				method = protocol.NotificationMessage
+			} else if r.Meta.ProgressToken == nil {
+				continue
 			}
 			if err := n.Notify(ctx, &protocol.Notification{Method: method, Params: json.RawMessage(text)}); err != nil {
 				return nil, err
@@ -198,19 +205,33 @@ func TestStream(t *testing.T) {
 	t.Parallel()
 	url, hc := start(t, Config{})
 	c := mcpv1connect.NewMcpServiceClient(hc, url, connect.WithGRPC())
-	s, err := c.StreamCallTool(t.Context(), &mcpv1.StreamCallToolRequest{Request: &mcpv1.CallToolRequest{Name: "progress"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var events []*mcpv1.StreamCallToolResponse
-	for s.Receive() {
-		events = append(events, s.Msg())
-	}
-	if s.Err() != nil || len(events) != 3 || events[0].GetProgress().GetProgress() != 1 || events[1].GetLogMessage().GetData().GetStructValue() == nil || events[2].GetResult().GetComplete() == nil {
-		t.Errorf("%v, %v", events, s.Err())
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
+	// Who says a revision says what it wants to hear of, too.
+	for _, tt := range []struct {
+		meta     *mcpv1.RequestMeta
+		progress bool
+	}{
+		{nil, true},
+		{&mcpv1.RequestMeta{LogLevel: mcpv1.LoggingLevel_LOGGING_LEVEL_DEBUG}, true},
+		{&mcpv1.RequestMeta{ProtocolVersion: "2026-07-28"}, false},
+	} {
+		s, err := c.StreamCallTool(t.Context(), &mcpv1.StreamCallToolRequest{Request: &mcpv1.CallToolRequest{Name: "progress", Meta: tt.meta}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var events []*mcpv1.StreamCallToolResponse
+		for s.Receive() {
+			events = append(events, s.Msg())
+		}
+		if s.Err() != nil || tt.progress && (len(events) != 3 || events[0].GetProgress().GetProgress() != 1) || !tt.progress && len(events) != 2 {
+			t.Fatalf("%v: %v, %v", tt.meta, events, s.Err())
+		}
+		last := events[len(events)-2:]
+		if last[0].GetLogMessage().GetData().GetStructValue() == nil || last[1].GetResult().GetComplete() == nil {
+			t.Errorf("%v: %v", tt.meta, events)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
