@@ -67,14 +67,20 @@ var buildReference = sync.OnceValues(func() (string, error) {
 		"github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
 })
 
-// startReference runs the reference server and returns its URL. A legacy one
-// refuses requests of 2026-07-28, a modern one has no sessions.
-func startReference(t *testing.T, modern bool) string {
+func referenceProgram(t *testing.T) string {
 	t.Helper()
 	program, err := buildReference()
 	if err != nil {
 		nodetools.Missing(t, "the reference server of the Go SDK cannot be had: "+err.Error())
 	}
+	return program
+}
+
+// startReference runs the reference server and returns its URL. A legacy one
+// refuses requests of 2026-07-28, a modern one has no sessions.
+func startReference(t *testing.T, modern bool) string {
+	t.Helper()
+	program := referenceProgram(t)
 	addr := freeAddress(t)
 	cmd := exec.Command(program, "-http", addr, fmt.Sprintf("-stateless=%t", modern))
 	var stderr bytes.Buffer
@@ -199,5 +205,14 @@ func TestReference(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestReferenceOnStdio: the way to the server makes no difference.
+func TestReferenceOnStdio(t *testing.T) {
+	t.Parallel()
+	passed, failed := runSuite(t, "conformance-0.2", "2026-07-28", serve(t, "--", referenceProgram(t)), "")
+	if passed != 152 || failed != 0 {
+		t.Errorf("%d checks passed, %d failed; want 152 and 0", passed, failed)
 	}
 }
