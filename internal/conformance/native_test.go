@@ -2,7 +2,9 @@ package conformance
 
 import (
 	"bytes"
+	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"sync"
@@ -63,15 +65,25 @@ func TestNative(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		revision string
-		passed   int // checks
+		schemes  []string // of the upstreams of the bridges, the one next to the server first
+		passed   int      // checks
 	}{
-		{"2025-11-25", 80},
-		{"2026-07-28", 196},
+		{"2025-11-25", []string{"grpc"}, 80},
+		{"2026-07-28", []string{"mcp+grpc"}, 196},
+		{"2026-07-28", []string{"mcp+grpc", "mcp+grpc"}, 196},
 	} {
-		t.Run(tt.revision, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%d", tt.revision, len(tt.schemes)), func(t *testing.T) {
 			t.Parallel()
-			url := serve(t, "mcp+grpc://"+startExample(t))
-			passed, failed := runScenarios(t, "conformance-0.2", url, "--requirements", tt.revision)
+			addr, endpoint := startExample(t), ""
+			for _, scheme := range tt.schemes {
+				endpoint = serve(t, scheme+"://"+addr)
+				u, err := url.Parse(endpoint)
+				if err != nil {
+					t.Fatal(err)
+				}
+				addr = u.Host
+			}
+			passed, failed := runScenarios(t, "conformance-0.2", endpoint, "--requirements", tt.revision)
 			if passed != tt.passed || failed != 0 {
 				t.Errorf("%d checks passed, %d failed; want %d and none", passed, failed, tt.passed)
 			}
