@@ -42,7 +42,8 @@ func runTests(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	bin = dir
-	build := exec.Command("go", "build", "-o", dir, "github.com/mcp-bridge/mcp-bridge/cmd/mcp-bridge")
+	const module = "github.com/mcp-bridge/mcp-bridge/"
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), module+"cmd/mcp-bridge", module+"examples/server")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1
@@ -83,7 +84,7 @@ func parse(page string) []command {
 }
 
 // serves reports whether a command runs until it is told to stop.
-var serves = regexp.MustCompile(`(^|\s)mcp-bridge (demo|serve)\b`)
+var serves = regexp.MustCompile(`(^|\s)(mcp-bridge (demo|serve)|server --listen)\b`)
 
 // elsewhere are commands that this test must not run: the suite that runs it,
 // and what changes the machine.
@@ -182,8 +183,8 @@ const defaultListen = "127.0.0.1:8080"
 func (s *shell) run(c command) {
 	t := s.t
 	t.Helper()
-	// The program is built once, not by every command.
-	text := strings.Replace(c.text, "go run ./cmd/mcp-bridge", "mcp-bridge", 1)
+	// The programs are built once, not by every command.
+	text := strings.NewReplacer("go run ./cmd/mcp-bridge", "mcp-bridge", "go run ./examples/server", "server").Replace(c.text)
 	if serves.MatchString(text) && !strings.Contains(text, "--listen") {
 		text = serves.ReplaceAllString(text, "$0 --listen "+defaultListen)
 	}
