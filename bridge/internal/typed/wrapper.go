@@ -38,7 +38,7 @@ func (b *builder) tool(t Tool) {
 		Kind: ToolMethod, Name: t.Name, RPC: protoreflect.Name(name), Stream: protoreflect.Name("Stream" + name),
 		InputSchema: t.Input, OutputSchema: t.Output,
 	}
-	options := &optionsv1.MethodOptions{Name: t.Name, Title: t.Title}
+	options := &optionsv1.MethodOptions{Name: t.Name, Title: t.Title, Tool: &optionsv1.Tool{}}
 	if h := t.Hints; h != (Hints{}) {
 		options.Annotations = &optionsv1.Annotations{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld}
 	}

@@ -112,7 +112,9 @@ type MethodOptions struct {
 	// must have no side effects and not stream.
 	Resource *Resource `protobuf:"bytes,10,opt,name=resource,proto3" json:"resource,omitempty"`
 	// Makes the method a prompt, besides a tool. It must not stream.
-	Prompt        *Prompt `protobuf:"bytes,11,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	Prompt *Prompt `protobuf:"bytes,11,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	// The method is a tool of MCP in itself: its response is the result.
+	Tool          *Tool `protobuf:"bytes,12,opt,name=tool,proto3" json:"tool,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -224,6 +226,74 @@ func (x *MethodOptions) GetPrompt() *Prompt {
 	return nil
 }
 
+func (x *MethodOptions) GetTool() *Tool {
+	if x != nil {
+		return x.Tool
+	}
+	return nil
+}
+
+// Tool is a tool of MCP that a method stands for. The JSON of the request is its
+// arguments, that of the response is a CallToolResult: the members content,
+// structuredContent and _meta, of which those that are not there are left out. A
+// status with a mcp.v1.ToolError or mcp.v1.InputRequiredResult among its details
+// is such a result, too. Methods that `mcp-bridge export` writes are tools. It is
+// for methods that do not stream.
+type Tool struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The JSON Schema of the arguments, as JSON text. By default it is made of the
+	// type of the request.
+	InputSchema string `protobuf:"bytes,1,opt,name=input_schema,json=inputSchema,proto3" json:"input_schema,omitempty"`
+	// The JSON Schema of structuredContent, as JSON text. By default there is none.
+	OutputSchema  string `protobuf:"bytes,2,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tool) Reset() {
+	*x = Tool{}
+	mi := &file_mcp_options_v1_options_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tool) ProtoMessage() {}
+
+func (x *Tool) ProtoReflect() protoreflect.Message {
+	mi := &file_mcp_options_v1_options_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tool.ProtoReflect.Descriptor instead.
+func (*Tool) Descriptor() ([]byte, []int) {
+	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Tool) GetInputSchema() string {
+	if x != nil {
+		return x.InputSchema
+	}
+	return ""
+}
+
+func (x *Tool) GetOutputSchema() string {
+	if x != nil {
+		return x.OutputSchema
+	}
+	return ""
+}
+
 // Annotations are hints about what calls of a tool do.
 type Annotations struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -241,7 +311,7 @@ type Annotations struct {
 
 func (x *Annotations) Reset() {
 	*x = Annotations{}
-	mi := &file_mcp_options_v1_options_proto_msgTypes[2]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -253,7 +323,7 @@ func (x *Annotations) String() string {
 func (*Annotations) ProtoMessage() {}
 
 func (x *Annotations) ProtoReflect() protoreflect.Message {
-	mi := &file_mcp_options_v1_options_proto_msgTypes[2]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -266,7 +336,7 @@ func (x *Annotations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Annotations.ProtoReflect.Descriptor instead.
 func (*Annotations) Descriptor() ([]byte, []int) {
-	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{2}
+	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Annotations) GetReadOnly() bool {
@@ -313,7 +383,7 @@ type StreamLimits struct {
 
 func (x *StreamLimits) Reset() {
 	*x = StreamLimits{}
-	mi := &file_mcp_options_v1_options_proto_msgTypes[3]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -325,7 +395,7 @@ func (x *StreamLimits) String() string {
 func (*StreamLimits) ProtoMessage() {}
 
 func (x *StreamLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_mcp_options_v1_options_proto_msgTypes[3]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -338,7 +408,7 @@ func (x *StreamLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLimits.ProtoReflect.Descriptor instead.
 func (*StreamLimits) Descriptor() ([]byte, []int) {
-	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{3}
+	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StreamLimits) GetMessages() int32 {
@@ -376,7 +446,7 @@ type Confirmation struct {
 
 func (x *Confirmation) Reset() {
 	*x = Confirmation{}
-	mi := &file_mcp_options_v1_options_proto_msgTypes[4]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -388,7 +458,7 @@ func (x *Confirmation) String() string {
 func (*Confirmation) ProtoMessage() {}
 
 func (x *Confirmation) ProtoReflect() protoreflect.Message {
-	mi := &file_mcp_options_v1_options_proto_msgTypes[4]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -401,7 +471,7 @@ func (x *Confirmation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmation.ProtoReflect.Descriptor instead.
 func (*Confirmation) Descriptor() ([]byte, []int) {
-	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{4}
+	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Confirmation) GetMessage() string {
@@ -443,7 +513,7 @@ type Resource struct {
 
 func (x *Resource) Reset() {
 	*x = Resource{}
-	mi := &file_mcp_options_v1_options_proto_msgTypes[5]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -455,7 +525,7 @@ func (x *Resource) String() string {
 func (*Resource) ProtoMessage() {}
 
 func (x *Resource) ProtoReflect() protoreflect.Message {
-	mi := &file_mcp_options_v1_options_proto_msgTypes[5]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -468,7 +538,7 @@ func (x *Resource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resource.ProtoReflect.Descriptor instead.
 func (*Resource) Descriptor() ([]byte, []int) {
-	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{5}
+	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Resource) GetUriTemplate() string {
@@ -577,7 +647,7 @@ type Prompt struct {
 
 func (x *Prompt) Reset() {
 	*x = Prompt{}
-	mi := &file_mcp_options_v1_options_proto_msgTypes[6]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -589,7 +659,7 @@ func (x *Prompt) String() string {
 func (*Prompt) ProtoMessage() {}
 
 func (x *Prompt) ProtoReflect() protoreflect.Message {
-	mi := &file_mcp_options_v1_options_proto_msgTypes[6]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -602,7 +672,7 @@ func (x *Prompt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prompt.ProtoReflect.Descriptor instead.
 func (*Prompt) Descriptor() ([]byte, []int) {
-	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{6}
+	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Prompt) GetName() string {
@@ -652,7 +722,7 @@ type FieldOptions struct {
 
 func (x *FieldOptions) Reset() {
 	*x = FieldOptions{}
-	mi := &file_mcp_options_v1_options_proto_msgTypes[7]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -664,7 +734,7 @@ func (x *FieldOptions) String() string {
 func (*FieldOptions) ProtoMessage() {}
 
 func (x *FieldOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_mcp_options_v1_options_proto_msgTypes[7]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -677,7 +747,7 @@ func (x *FieldOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldOptions.ProtoReflect.Descriptor instead.
 func (*FieldOptions) Descriptor() ([]byte, []int) {
-	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{7}
+	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *FieldOptions) GetDescription() string {
@@ -719,7 +789,7 @@ type Completion struct {
 
 func (x *Completion) Reset() {
 	*x = Completion{}
-	mi := &file_mcp_options_v1_options_proto_msgTypes[8]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -731,7 +801,7 @@ func (x *Completion) String() string {
 func (*Completion) ProtoMessage() {}
 
 func (x *Completion) ProtoReflect() protoreflect.Message {
-	mi := &file_mcp_options_v1_options_proto_msgTypes[8]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -744,7 +814,7 @@ func (x *Completion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Completion.ProtoReflect.Descriptor instead.
 func (*Completion) Descriptor() ([]byte, []int) {
-	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{8}
+	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Completion) GetMethod() string {
@@ -784,7 +854,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_mcp_options_v1_options_proto_msgTypes[9]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -796,7 +866,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_mcp_options_v1_options_proto_msgTypes[9]
+	mi := &file_mcp_options_v1_options_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -809,7 +879,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{9}
+	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *File) GetServices() map[string]*ServiceOptions {
@@ -891,7 +961,7 @@ const file_mcp_options_v1_options_proto_rawDesc = "" +
 	"\x1cmcp/options/v1/options.proto\x12\x0emcp.options.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"2\n" +
 	"\x0eServiceOptions\x12\x17\n" +
 	"\x04hide\x18\x01 \x01(\bH\x00R\x04hide\x88\x01\x01B\a\n" +
-	"\x05_hide\"\xef\x03\n" +
+	"\x05_hide\"\x99\x04\n" +
 	"\rMethodOptions\x12\x17\n" +
 	"\x04hide\x18\x01 \x01(\bH\x00R\x04hide\x88\x01\x01\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -904,8 +974,12 @@ const file_mcp_options_v1_options_proto_rawDesc = "" +
 	"\aconfirm\x18\t \x01(\v2\x1c.mcp.options.v1.ConfirmationR\aconfirm\x124\n" +
 	"\bresource\x18\n" +
 	" \x01(\v2\x18.mcp.options.v1.ResourceR\bresource\x12.\n" +
-	"\x06prompt\x18\v \x01(\v2\x16.mcp.options.v1.PromptR\x06promptB\a\n" +
-	"\x05_hide\"\xdb\x01\n" +
+	"\x06prompt\x18\v \x01(\v2\x16.mcp.options.v1.PromptR\x06prompt\x12(\n" +
+	"\x04tool\x18\f \x01(\v2\x14.mcp.options.v1.ToolR\x04toolB\a\n" +
+	"\x05_hide\"N\n" +
+	"\x04Tool\x12!\n" +
+	"\finput_schema\x18\x01 \x01(\tR\vinputSchema\x12#\n" +
+	"\routput_schema\x18\x02 \x01(\tR\foutputSchema\"\xdb\x01\n" +
 	"\vAnnotations\x12 \n" +
 	"\tread_only\x18\x01 \x01(\bH\x00R\breadOnly\x88\x01\x01\x12%\n" +
 	"\vdestructive\x18\x02 \x01(\bH\x01R\vdestructive\x88\x01\x01\x12#\n" +
@@ -984,53 +1058,55 @@ func file_mcp_options_v1_options_proto_rawDescGZIP() []byte {
 	return file_mcp_options_v1_options_proto_rawDescData
 }
 
-var file_mcp_options_v1_options_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_mcp_options_v1_options_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_mcp_options_v1_options_proto_goTypes = []any{
 	(*ServiceOptions)(nil),              // 0: mcp.options.v1.ServiceOptions
 	(*MethodOptions)(nil),               // 1: mcp.options.v1.MethodOptions
-	(*Annotations)(nil),                 // 2: mcp.options.v1.Annotations
-	(*StreamLimits)(nil),                // 3: mcp.options.v1.StreamLimits
-	(*Confirmation)(nil),                // 4: mcp.options.v1.Confirmation
-	(*Resource)(nil),                    // 5: mcp.options.v1.Resource
-	(*Prompt)(nil),                      // 6: mcp.options.v1.Prompt
-	(*FieldOptions)(nil),                // 7: mcp.options.v1.FieldOptions
-	(*Completion)(nil),                  // 8: mcp.options.v1.Completion
-	(*File)(nil),                        // 9: mcp.options.v1.File
-	nil,                                 // 10: mcp.options.v1.File.ServicesEntry
-	nil,                                 // 11: mcp.options.v1.File.MethodsEntry
-	nil,                                 // 12: mcp.options.v1.File.FieldsEntry
-	(*durationpb.Duration)(nil),         // 13: google.protobuf.Duration
-	(*descriptorpb.ServiceOptions)(nil), // 14: google.protobuf.ServiceOptions
-	(*descriptorpb.MethodOptions)(nil),  // 15: google.protobuf.MethodOptions
-	(*descriptorpb.FieldOptions)(nil),   // 16: google.protobuf.FieldOptions
+	(*Tool)(nil),                        // 2: mcp.options.v1.Tool
+	(*Annotations)(nil),                 // 3: mcp.options.v1.Annotations
+	(*StreamLimits)(nil),                // 4: mcp.options.v1.StreamLimits
+	(*Confirmation)(nil),                // 5: mcp.options.v1.Confirmation
+	(*Resource)(nil),                    // 6: mcp.options.v1.Resource
+	(*Prompt)(nil),                      // 7: mcp.options.v1.Prompt
+	(*FieldOptions)(nil),                // 8: mcp.options.v1.FieldOptions
+	(*Completion)(nil),                  // 9: mcp.options.v1.Completion
+	(*File)(nil),                        // 10: mcp.options.v1.File
+	nil,                                 // 11: mcp.options.v1.File.ServicesEntry
+	nil,                                 // 12: mcp.options.v1.File.MethodsEntry
+	nil,                                 // 13: mcp.options.v1.File.FieldsEntry
+	(*durationpb.Duration)(nil),         // 14: google.protobuf.Duration
+	(*descriptorpb.ServiceOptions)(nil), // 15: google.protobuf.ServiceOptions
+	(*descriptorpb.MethodOptions)(nil),  // 16: google.protobuf.MethodOptions
+	(*descriptorpb.FieldOptions)(nil),   // 17: google.protobuf.FieldOptions
 }
 var file_mcp_options_v1_options_proto_depIdxs = []int32{
-	2,  // 0: mcp.options.v1.MethodOptions.annotations:type_name -> mcp.options.v1.Annotations
-	13, // 1: mcp.options.v1.MethodOptions.timeout:type_name -> google.protobuf.Duration
-	3,  // 2: mcp.options.v1.MethodOptions.stream:type_name -> mcp.options.v1.StreamLimits
-	4,  // 3: mcp.options.v1.MethodOptions.confirm:type_name -> mcp.options.v1.Confirmation
-	5,  // 4: mcp.options.v1.MethodOptions.resource:type_name -> mcp.options.v1.Resource
-	6,  // 5: mcp.options.v1.MethodOptions.prompt:type_name -> mcp.options.v1.Prompt
-	13, // 6: mcp.options.v1.StreamLimits.time:type_name -> google.protobuf.Duration
-	13, // 7: mcp.options.v1.Resource.poll:type_name -> google.protobuf.Duration
-	8,  // 8: mcp.options.v1.FieldOptions.completion:type_name -> mcp.options.v1.Completion
-	10, // 9: mcp.options.v1.File.services:type_name -> mcp.options.v1.File.ServicesEntry
-	11, // 10: mcp.options.v1.File.methods:type_name -> mcp.options.v1.File.MethodsEntry
-	12, // 11: mcp.options.v1.File.fields:type_name -> mcp.options.v1.File.FieldsEntry
-	0,  // 12: mcp.options.v1.File.ServicesEntry.value:type_name -> mcp.options.v1.ServiceOptions
-	1,  // 13: mcp.options.v1.File.MethodsEntry.value:type_name -> mcp.options.v1.MethodOptions
-	7,  // 14: mcp.options.v1.File.FieldsEntry.value:type_name -> mcp.options.v1.FieldOptions
-	14, // 15: mcp.options.v1.service:extendee -> google.protobuf.ServiceOptions
-	15, // 16: mcp.options.v1.method:extendee -> google.protobuf.MethodOptions
-	16, // 17: mcp.options.v1.field:extendee -> google.protobuf.FieldOptions
-	0,  // 18: mcp.options.v1.service:type_name -> mcp.options.v1.ServiceOptions
-	1,  // 19: mcp.options.v1.method:type_name -> mcp.options.v1.MethodOptions
-	7,  // 20: mcp.options.v1.field:type_name -> mcp.options.v1.FieldOptions
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	18, // [18:21] is the sub-list for extension type_name
-	15, // [15:18] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	3,  // 0: mcp.options.v1.MethodOptions.annotations:type_name -> mcp.options.v1.Annotations
+	14, // 1: mcp.options.v1.MethodOptions.timeout:type_name -> google.protobuf.Duration
+	4,  // 2: mcp.options.v1.MethodOptions.stream:type_name -> mcp.options.v1.StreamLimits
+	5,  // 3: mcp.options.v1.MethodOptions.confirm:type_name -> mcp.options.v1.Confirmation
+	6,  // 4: mcp.options.v1.MethodOptions.resource:type_name -> mcp.options.v1.Resource
+	7,  // 5: mcp.options.v1.MethodOptions.prompt:type_name -> mcp.options.v1.Prompt
+	2,  // 6: mcp.options.v1.MethodOptions.tool:type_name -> mcp.options.v1.Tool
+	14, // 7: mcp.options.v1.StreamLimits.time:type_name -> google.protobuf.Duration
+	14, // 8: mcp.options.v1.Resource.poll:type_name -> google.protobuf.Duration
+	9,  // 9: mcp.options.v1.FieldOptions.completion:type_name -> mcp.options.v1.Completion
+	11, // 10: mcp.options.v1.File.services:type_name -> mcp.options.v1.File.ServicesEntry
+	12, // 11: mcp.options.v1.File.methods:type_name -> mcp.options.v1.File.MethodsEntry
+	13, // 12: mcp.options.v1.File.fields:type_name -> mcp.options.v1.File.FieldsEntry
+	0,  // 13: mcp.options.v1.File.ServicesEntry.value:type_name -> mcp.options.v1.ServiceOptions
+	1,  // 14: mcp.options.v1.File.MethodsEntry.value:type_name -> mcp.options.v1.MethodOptions
+	8,  // 15: mcp.options.v1.File.FieldsEntry.value:type_name -> mcp.options.v1.FieldOptions
+	15, // 16: mcp.options.v1.service:extendee -> google.protobuf.ServiceOptions
+	16, // 17: mcp.options.v1.method:extendee -> google.protobuf.MethodOptions
+	17, // 18: mcp.options.v1.field:extendee -> google.protobuf.FieldOptions
+	0,  // 19: mcp.options.v1.service:type_name -> mcp.options.v1.ServiceOptions
+	1,  // 20: mcp.options.v1.method:type_name -> mcp.options.v1.MethodOptions
+	8,  // 21: mcp.options.v1.field:type_name -> mcp.options.v1.FieldOptions
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	19, // [19:22] is the sub-list for extension type_name
+	16, // [16:19] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_mcp_options_v1_options_proto_init() }
@@ -1040,19 +1116,19 @@ func file_mcp_options_v1_options_proto_init() {
 	}
 	file_mcp_options_v1_options_proto_msgTypes[0].OneofWrappers = []any{}
 	file_mcp_options_v1_options_proto_msgTypes[1].OneofWrappers = []any{}
-	file_mcp_options_v1_options_proto_msgTypes[2].OneofWrappers = []any{}
-	file_mcp_options_v1_options_proto_msgTypes[5].OneofWrappers = []any{
+	file_mcp_options_v1_options_proto_msgTypes[3].OneofWrappers = []any{}
+	file_mcp_options_v1_options_proto_msgTypes[6].OneofWrappers = []any{
 		(*Resource_Poll)(nil),
 		(*Resource_Watch)(nil),
 	}
-	file_mcp_options_v1_options_proto_msgTypes[7].OneofWrappers = []any{}
+	file_mcp_options_v1_options_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcp_options_v1_options_proto_rawDesc), len(file_mcp_options_v1_options_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 3,
 			NumServices:   0,
 		},
