@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
 	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
 
 // WithOptions sets options of services, methods and fields, over those in the
@@ -72,9 +74,37 @@ func (s *said) read(cfg *config, method protoreflect.MethodDescriptor) (hidden b
 		s.fault(cfg, name, "max_result_bytes, stream.messages and stream.bytes must not be negative")
 		o.MaxResultBytes, o.Stream = 0, nil
 	}
+	if problem := checkTool(method, o.GetTool()); problem != "" {
+		s.fault(cfg, name, "tool: %s", problem)
+		o.Tool = nil
+	}
 	s.methods[name] = o
 	return false
 }
+
+// checkTool says what is wrong with an option that makes a method a tool of MCP
+// in itself, or returns "".
+func checkTool(method protoreflect.MethodDescriptor, o *optionsv1.Tool) string {
+	if o == nil {
+		return ""
+	}
+	if method.IsStreamingClient() || method.IsStreamingServer() {
+		return "the method streams"
+	}
+	for name, schema := range map[string]string{"input_schema": o.GetInputSchema(), "output_schema": o.GetOutputSchema()} {
+		switch {
+		case schema == "":
+		case len(schema) > maxGivenSchema:
+			return fmt.Sprintf("the %s has %d bytes, and may have %d", name, len(schema), maxGivenSchema)
+		case jsontok.Valid([]byte(schema), jsontok.Limits{}) != nil || jsontok.KindOf(bytes.TrimSpace([]byte(schema))) != jsontok.KindObject:
+			return fmt.Sprintf("the %s is no JSON object", name)
+		}
+	}
+	return ""
+}
+
+// maxGivenSchema bounds a schema in the options of a method.
+const maxGivenSchema = 256 << 10
 
 func streamTime(o *optionsv1.MethodOptions) **durationpb.Duration {
 	if o.Stream == nil {
@@ -109,7 +139,7 @@ func (s *said) rename(cfg *config, methods []protoreflect.MethodDescriptor, take
 // settings returns what the plan of a method is told.
 func (s *said) settings(cfg *config, method protoreflect.FullName) backend.Settings {
 	o := s.methods[method]
-	out := backend.Settings{Limits: cfg.limits, MaxResult: int(o.GetMaxResultBytes())}
+	out := backend.Settings{Limits: cfg.limits, MaxResult: int(o.GetMaxResultBytes()), Tool: o.GetTool() != nil}
 	if n := o.GetStream().GetMessages(); n > 0 {
 		out.Limits.Messages = int(n)
 	}

@@ -130,6 +130,9 @@ fields:
 		"methods: [": {"line 1"},
 		"- 1":        {"wrong type"},
 		"methods: {annotated.v1.Shop.Find: {stream: {messages: -1}, max_result_bytes: -2}}": {"must not be negative"},
+		"methods: {annotated.v1.Shop.Find: {tool: {input_schema: '[]'}}, annotated.v1.Shop.Other: {tool: {output_schema: '{'}}}": {
+			"annotated.v1.Shop.Find: tool: the input_schema is no JSON object", "annotated.v1.Shop.Other: tool: the output_schema is no JSON object",
+		},
 	} {
 		_, err := bridge.New(t.Context(), []bridge.Upstream{{Caller: dial(t, backend)}}, bridge.WithOptions([]byte(yaml)))
 		for _, w := range want {

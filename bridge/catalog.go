@@ -147,7 +147,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 			t.words = append(fieldNames(method.Input()), t.Method)
 		}
 		var err error
-		if err = t.render(schemas, cfg.schema.MaxBytes, method, origin[method.FullName()]); err == nil {
+		if err = t.render(schemas, cfg.schema.MaxBytes, method, said.GetTool(), origin[method.FullName()]); err == nil {
 			err = t.apply(cfg, said)
 		}
 		if err != nil {
@@ -195,16 +195,27 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 }
 
 func describe(method protoreflect.MethodDescriptor, said *optionsv1.MethodOptions) Tool {
+	description := said.GetDescription()
+	switch {
+	case description != "":
+	case said.GetTool() != nil:
+		description = schema.ToolDescription(method)
+	default:
+		description = schema.Description(method)
+	}
 	return Tool{
 		Method:      string(method.FullName()),
 		Title:       cmp.Or(said.GetTitle(), schema.Title(method)),
-		Description: cmp.Or(said.GetDescription(), schema.Description(method)),
+		Description: description,
 	}
 }
 
 // render makes the schemas, within the budget in bytes, and the annotations of
-// the tool.
-func (t *tool) render(schemas *schema.Renderer, budget int, method protoreflect.MethodDescriptor, source *descriptor.Set) error {
+// the tool. Those that the tool brings along stay as they are.
+func (t *tool) render(schemas *schema.Renderer, budget int, method protoreflect.MethodDescriptor, given *optionsv1.Tool, source *descriptor.Set) error {
+	if given != nil {
+		return t.renderGiven(schemas.Within(budget), method, given)
+	}
 	inputMax := budget
 	if t.plan.Kind() != rpc.Unary {
 		inputMax -= schema.StreamOverhead
@@ -232,6 +243,24 @@ func (t *tool) render(schemas *schema.Renderer, budget int, method protoreflect.
 	}
 	t.OutputSchema = t.plan.OutputSchema(out.JSON)
 	t.pruned = t.pruned || out.Pruned
+	return nil
+}
+
+// renderGiven is render for a method that is a tool of MCP in itself.
+func (t *tool) renderGiven(schemas *schema.Renderer, method protoreflect.MethodDescriptor, given *optionsv1.Tool) error {
+	t.Annotations = schema.Annotations(method)
+	if given.GetInputSchema() != "" {
+		t.InputSchema = jsontok.AppendCompact(nil, []byte(given.GetInputSchema()))
+	} else {
+		in, err := schemas.Input(method.Input())
+		if err != nil {
+			return err
+		}
+		t.InputSchema, t.pruned = t.plan.InputSchema(in.JSON), in.Pruned
+	}
+	if given.GetOutputSchema() != "" {
+		t.OutputSchema = jsontok.AppendCompact(nil, []byte(given.GetOutputSchema()))
+	}
 	return nil
 }
 

@@ -75,3 +75,15 @@ func Replace(raw json.RawMessage, name string, value []byte) json.RawMessage {
 	})
 	return o.JSON()
 }
+
+// With returns the valid object raw, which has no such member, with one more.
+func With(raw json.RawMessage, name string, value []byte) json.RawMessage {
+	var o Object
+	// raw is valid, and the visitor returns no error.
+	_ = jsontok.Object(raw, func(key, old []byte) error {
+		o.Add(string(key), old)
+		return nil
+	})
+	o.Add(name, value)
+	return o.JSON()
+}

@@ -228,7 +228,7 @@ var rooms = []room{
 		packages: []string{"bridge/internal/typedserve"},
 		may: []string{
 			"protocol", "internal/jsontok", "internal/mcpjson", "bridge/internal/clip", "bridge/internal/connectserve", "bridge/internal/export",
-			"bridge/internal/rpc/...", "bridge/internal/status", "bridge/internal/transcode", "bridge/internal/typed", "gen/mcp/...",
+			"bridge/internal/metadata", "bridge/internal/rpc/...", "bridge/internal/status", "bridge/internal/transcode", "bridge/internal/typed", "gen/mcp/...",
 		},
 		elsewhere: slices.Concat(protobuf, []string{"github.com/yosida95/uritemplate/..."}),
 		why:       "it puts together what a typed service is, and knows neither connect-go nor who answers",

@@ -49,6 +49,9 @@ type Settings struct {
 	// MaxResult is how many bytes of JSON or other content a result may have;
 	// a larger one is a result with isError. Zero is no bound.
 	MaxResult int
+	// Tool is set where the response is the result of a tool itself (see
+	// mcp.options.v1.Tool). The method must not stream.
+	Tool bool
 }
 
 // Plan is how one method is called. It is made once, and used concurrently.
@@ -159,6 +162,11 @@ func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.
 		Requests:  requests,
 		Header:    p.env.Metadata.Request(r.Caller, r.Meta),
 	}
+	if p.settings.Tool {
+		if err := addRest(call, r); err != nil {
+			return nil, err
+		}
+	}
 	if p.Streams() {
 		return p.stream(ctx, call, &collector{out: c.out, limits: limits, observe: observe, bodies: p.HTTPBody()}, r)
 	}
@@ -172,6 +180,9 @@ func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.
 	}
 	if p.HTTPBody() {
 		return p.bodyResult(response, trailer, r)
+	}
+	if p.settings.Tool {
+		return p.toolResult(c, response, trailer)
 	}
 	buf, ok := values.Get().(*[]byte)
 	if !ok { // the pool holds nothing else
@@ -210,6 +221,11 @@ func (p *Plan) Failure(e *CallError, r *protocol.Request) (*protocol.Result, err
 }
 
 func (p *Plan) failure(e *CallError, tokenForwarded bool) (*protocol.Result, error) {
+	if p.settings.Tool {
+		if res := status.ToolResult(e.Status.Status); res != nil {
+			return res, nil
+		}
+	}
 	c, err := p.compiled()
 	if err != nil {
 		return nil, err

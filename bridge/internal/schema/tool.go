@@ -9,9 +9,25 @@ import (
 )
 
 // Description returns what a model reads of the method: its comment, or else
-// a sentence that names the procedure and says what its service is for. It is
-// never empty and at most 2,000 bytes long.
+// a sentence that names the procedure and says what its service is for, and
+// how the result shows the response. It is never empty and at most 2,000 bytes
+// long.
 func Description(method protoreflect.MethodDescriptor) string {
+	tail := ""
+	if out := method.Output(); !Wrapped(out) && out.Fields().Len() > 0 {
+		tail = "The result leaves out fields that are unset, empty, zero or false."
+	}
+	if method.IsStreamingServer() {
+		tail = join("The responses are a stream: the result lists those that came until it ended or a limit was reached.", tail)
+	}
+	return describe(method, tail)
+}
+
+// ToolDescription is [Description] for a method whose response is the result
+// itself.
+func ToolDescription(method protoreflect.MethodDescriptor) string { return describe(method, "") }
+
+func describe(method protoreflect.MethodDescriptor, tail string) string {
 	service := method.Parent()
 	lead := ""
 	doc := comment(method)
@@ -21,13 +37,6 @@ func Description(method protoreflect.MethodDescriptor) string {
 	}
 	if (deprecated(method) || deprecated(service)) && !strings.HasPrefix(strings.ToLower(doc), "deprecated") {
 		lead = "Deprecated."
-	}
-	tail := ""
-	if out := method.Output(); !Wrapped(out) && out.Fields().Len() > 0 {
-		tail = "The result leaves out fields that are unset, empty, zero or false."
-	}
-	if method.IsStreamingServer() {
-		tail = join("The responses are a stream: the result lists those that came until it ended or a limit was reached.", tail)
 	}
 	return join(lead, cut(doc, maxText-len(lead)-len(tail)-4), tail)
 }

@@ -121,7 +121,8 @@ type Method struct {
 	Fills map[protoreflect.FullName][]Fill
 	// Template has the variables of a URI template by their names in JSON.
 	Template *Template
-	// InputSchema and OutputSchema are those of the tool.
+	// Description, InputSchema and OutputSchema are those of the tool.
+	Description               string
 	InputSchema, OutputSchema []byte
 }
 

@@ -36,7 +36,7 @@ func (b *builder) tool(t Tool) {
 	name := b.lock.Tools[t.Name]
 	method := Method{
 		Kind: ToolMethod, Name: t.Name, RPC: protoreflect.Name(name), Stream: protoreflect.Name("Stream" + name),
-		InputSchema: t.Input, OutputSchema: t.Output,
+		Description: t.Description, InputSchema: t.Input, OutputSchema: t.Output,
 	}
 	options := &optionsv1.MethodOptions{Name: t.Name, Title: t.Title, Tool: &optionsv1.Tool{}}
 	if h := t.Hints; h != (Hints{}) {

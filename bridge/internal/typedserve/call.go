@@ -70,7 +70,7 @@ func (m *method) serve(ctx context.Context, c *connectserve.Call) error {
 		err = errors.New("the handler returned nothing")
 	}
 	if err != nil {
-		return m.failure(c, err)
+		return failure(c, err)
 	}
 	response, err := m.encode(codecs.response, r.Method, res)
 	if err != nil {
@@ -105,13 +105,13 @@ func (m *method) newRequest(codecs *codecs, wire []byte, c *connectserve.Call) (
 	r := &protocol.Request{Method: name, Params: params.JSON(), Caller: caller(c)}
 	meta, bad := protocol.ReadMeta(r.Params)
 	if bad != nil {
-		return nil, m.failure(c, bad)
+		return nil, failure(c, bad)
 	}
 	switch {
 	case meta.Revision == "":
 		meta.Revision = protocol.Revision20260728
 	case !meta.Revision.Modern():
-		return nil, m.failure(c, protocol.UnsupportedVersion(string(meta.Revision)))
+		return nil, failure(c, protocol.UnsupportedVersion(string(meta.Revision)))
 	}
 	if meta.Capabilities == nil {
 		meta.Capabilities = json.RawMessage(`{}`)
@@ -138,13 +138,8 @@ var resultMembers = map[typed.Kind][]string{
 
 // encode returns the message for a result.
 func (m *method) encode(codec *transcode.Codec, name string, res *protocol.Result) ([]byte, error) {
-	if res.Type != "" && res.Type != protocol.ResultComplete {
-		return nil, incomplete(name, res)
-	}
-	if m.typed.Kind == typed.ToolMethod {
-		if failed, ok := jsontok.Lookup(res.Body, "isError"); ok && string(failed) == "true" {
-			return nil, toolError(res)
-		}
+	if err := m.noResponse(name, res); err != nil {
+		return nil, err
 	}
 	wire, err := m.encodeBody(codec, res.Body, res.Meta)
 	if err != nil && res.Meta != nil {
@@ -153,8 +148,7 @@ func (m *method) encode(codec *transcode.Codec, name string, res *protocol.Resul
 		wire, err = m.encodeBody(codec, res.Body, nil)
 	}
 	if err != nil {
-		m.server.cfg.Logger.Warn("what the server said is no MCP", "of", m.typed.Name, "error", err)
-		return nil, fault.New(code.Code_INTERNAL, err, "what the MCP server said is no MCP")
+		return nil, m.noMCP(err)
 	}
 	return wire, nil
 }

@@ -15,6 +15,7 @@ import (
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typedserve"
@@ -208,7 +209,7 @@ func TestElicitation(t *testing.T) {
 		header http.Header
 		want   string
 	}{
-		{"no message", http.Header{typedserve.RestHeader: {"\xff"}}, "is no mcp.v1.CallToolRequest"},
+		{"no message", http.Header{metadata.RestHeader: {"\xff"}}, "is no mcp.v1.CallToolRequest"},
 		{"arguments", rest(t, &mcpv1.CallToolRequest{Name: "x"}), `has the member "name": want input_responses`},
 		{"revision", rest(t, &mcpv1.CallToolRequest{Meta: &mcpv1.RequestMeta{ProtocolVersion: "2025-11-25"}}), "2025-11-25"},
 	} {
@@ -225,5 +226,5 @@ func rest(t *testing.T, m *mcpv1.CallToolRequest) http.Header {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return http.Header{typedserve.RestHeader: {string(wire)}}
+	return http.Header{metadata.RestHeader: {string(wire)}}
 }

@@ -7,24 +7,13 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 	"google.golang.org/genproto/googleapis/rpc/code"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/header"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typed"
-	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
-
-// RestHeader is the metadata that has what typed requests have no fields for: a
-// mcp.v1.CallToolRequest with input_responses, request_state and meta alone, for
-// whatever the RPC stands for.
-const RestHeader = "Mcp-Request-Bin"
-
-// restMembers are the members of params that RestHeader may have.
-var restMembers = map[string]bool{"inputResponses": true, "requestState": true, "_meta": true}
-
-var restType = (*mcpv1.CallToolRequest)(nil).ProtoReflect().Descriptor()
 
 // params returns the params of a request, and its method.
 func (m *method) params(arguments []byte) (params mcpjson.Object, name string, err error) {
@@ -86,23 +75,15 @@ func bytewise(text string) string {
 // addRest adds to params what the metadata of the call has of them. A stream
 // asks for progress and logs, unless that says which.
 func (m *method) addRest(params *mcpjson.Object, h http.Header) error {
-	wire := header.Decode(http.Header{RestHeader: h[RestHeader]}).Get(RestHeader)
-	codec, err := details.Codec(restType)
+	rest, err := metadata.Rest(h)
 	if err != nil {
-		return err
-	}
-	text, warnings, err := codec.AppendJSON(nil, []byte(wire))
-	if err != nil || len(warnings) > 0 {
-		return fault.New(code.Code_INVALID_ARGUMENT, err, "the metadata %s is no %s", RestHeader, restType.FullName())
+		return fault.New(code.Code_INVALID_ARGUMENT, err, "%v", err)
 	}
 	var meta []byte
-	err = jsontok.Object(text, func(key, value []byte) error {
-		switch {
-		case !restMembers[string(key)]:
-			return fault.New(code.Code_INVALID_ARGUMENT, nil, "the metadata %s has the member %q: want input_responses, request_state and meta alone, for the request has the others", RestHeader, key)
-		case string(key) == "_meta":
+	err = jsontok.Object(rest, func(key, value []byte) error {
+		if string(key) == "_meta" {
 			meta = value
-		default:
+		} else {
 			params.Add(string(key), value)
 		}
 		return nil
@@ -125,14 +106,8 @@ func withDefault(object []byte, name, value string) []byte {
 	if _, ok := jsontok.Lookup(object, name); ok {
 		return object
 	}
-	var out mcpjson.Object
-	if object != nil {
-		// It is valid, and the visitor returns no error.
-		_ = jsontok.Object(object, func(key, value []byte) error {
-			out.Add(string(key), value)
-			return nil
-		})
+	if object == nil {
+		object = []byte(`{}`)
 	}
-	out.Add(name, []byte(value))
-	return out.JSON()
+	return mcpjson.With(object, name, []byte(value))
 }

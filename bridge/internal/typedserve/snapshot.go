@@ -7,16 +7,21 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typed"
+	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
 	_ "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1" // plans import its files
 )
 
@@ -41,12 +46,9 @@ func (s *Server) newSnapshot(server typed.Server) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	fd, err := plan.Link(protoregistry.GlobalFiles)
+	fd, err := s.link(plan)
 	if err != nil {
 		return nil, err
-	}
-	if s.written != nil {
-		fd = s.written.File
 	}
 	next := &snapshot{files: new(protoregistry.Files), handlers: make(map[string]http.Handler), served: make(map[protoreflect.Name]bool)}
 	if err := next.files.RegisterFile(fd); err != nil {
@@ -70,6 +72,57 @@ func (s *Server) newSnapshot(server typed.Server) (*snapshot, error) {
 	}
 	b.bindGone()
 	return next, nil
+}
+
+// link returns the descriptor of the service: that of the plan, or of the export,
+// in which the server's own schemas are options of the RPCs.
+func (s *Server) link(plan *typed.Plan) (protoreflect.FileDescriptor, error) {
+	file := plan.File
+	if s.written != nil {
+		file = protodesc.ToFileDescriptorProto(s.written.File)
+	}
+	addSchemas(file, plan.Methods)
+	fd, err := protodesc.NewFile(file, protoregistry.GlobalFiles)
+	if err != nil {
+		return nil, fmt.Errorf("typed service: %w", err)
+	}
+	return fd, nil
+}
+
+// maxSchemas bounds the schemas and descriptions of a service, in bytes:
+// reflection sends them with its file.
+const maxSchemas = 1 << 20
+
+// addSchemas adds what the server says of its tools to the options of their RPCs,
+// so that whoever makes tools of these has the same ones again. What is beyond the
+// bound is left out.
+func addSchemas(file *descriptorpb.FileDescriptorProto, methods []typed.Method) {
+	tools := make(map[string]typed.Method)
+	for _, m := range methods {
+		if m.Kind == typed.ToolMethod {
+			tools[string(m.RPC)] = m
+		}
+	}
+	left := maxSchemas
+	for _, service := range file.GetService() {
+		for _, md := range service.GetMethod() {
+			m := tools[md.GetName()]
+			size := len(m.InputSchema) + len(m.OutputSchema) + len(m.Description)
+			if size == 0 || size > left || !utf8.Valid(m.InputSchema) || !utf8.Valid(m.OutputSchema) {
+				continue
+			}
+			left -= size
+			o, ok := proto.GetExtension(md.GetOptions(), optionsv1.E_Method).(*optionsv1.MethodOptions)
+			if !ok || o == nil {
+				continue
+			}
+			o = proto.CloneOf(o)
+			o.Description = m.Description
+			o.Tool = &optionsv1.Tool{InputSchema: string(m.InputSchema), OutputSchema: string(m.OutputSchema)}
+			md.Options = proto.CloneOf(md.GetOptions())
+			proto.SetExtension(md.Options, optionsv1.E_Method, o)
+		}
+	}
 }
 
 // warned reports whether the snapshot was warned of too.
