@@ -109,22 +109,25 @@ func (s *Session) answer(ctx context.Context, m *jsonrpc.Message, caller *protoc
 		if s.tasks == nil {
 			return nil, protocol.MethodNotFound(m.Method)
 		}
-		return (&taskHandler{s, meta, caller, st}).answer(ctx, m.Method, m.Params)
+		return s.taskHandler(meta, caller, st).answer(ctx, m.Method, m.Params)
 	}
 	if s.wantsTask(m.Method, m.Params) {
-		return (&taskHandler{s, meta, caller, st}).call(ctx, m.Params)
+		return s.taskHandler(meta, caller, st).call(ctx, m.Params)
 	}
-	meta = s.meta(meta)
-	meta.Capabilities = st.reach(meta.Capabilities)
+	own := s.meta(meta)
+	own.Capabilities = st.reach(own.Capabilities)
 	handle := func(params json.RawMessage) (*protocol.Result, *protocol.Error) {
 		return answer.Handle(ctx, s.server.log, s.server.handler, &protocol.Request{
-			Method: m.Method, Params: params, Meta: meta, Caller: caller,
+			Method: m.Method, Params: params, Meta: own, Caller: caller,
 		}, st.Notifier)
 	}
 	var res *protocol.Result
-	if asks(m.Method) {
+	switch {
+	case m.Method == protocol.MethodCallTool:
+		res, fault = s.callTool(ctx, st, m.Params, handle, func() *taskHandler { return s.follower(meta, caller, st) })
+	case asks(m.Method):
 		res, fault = s.rounds(ctx, st, m.Params, handle)
-	} else {
+	default:
 		res, fault = handle(m.Params)
 	}
 	if fault == nil && res.Type != "" && res.Type != protocol.ResultComplete {

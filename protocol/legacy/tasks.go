@@ -45,9 +45,15 @@ const (
 // request.
 type taskHandler struct {
 	*Session
-	meta   protocol.Meta
-	caller *protocol.Caller
-	stream Stream
+	tasks            *taskBook       // of the session, unless it knows nothing of these tasks
+	taskCapabilities json.RawMessage // with those for tasks
+	meta             protocol.Meta
+	caller           *protocol.Caller
+	stream           Stream
+}
+
+func (s *Session) taskHandler(meta protocol.Meta, caller *protocol.Caller, st Stream) *taskHandler {
+	return &taskHandler{s, s.tasks, s.taskCapabilities, meta, caller, st}
 }
 
 // taskState is the state of a task at one time.
@@ -188,19 +194,25 @@ func (h *taskHandler) result(ctx context.Context, id string) (*protocol.Result, 
 			return t.payload()
 		}
 		if t.requests != nil && h.stream.Send != nil {
-			if fault := h.input(ctx, t); fault != nil {
+			if fault := h.input(ctx, t, taskParams(t.id)); fault != nil {
 				return nil, fault
 			}
 		}
-		if fault := pause(ctx, min(max(t.poll, minTaskPoll), maxTaskPoll)); fault != nil {
+		if fault := t.pause(ctx); fault != nil {
 			return nil, fault
 		}
 	}
 }
 
+// pause waits until the task is to be asked for again.
+func (t *taskState) pause(ctx context.Context) *protocol.Error {
+	return pause(ctx, min(max(t.poll, minTaskPoll), maxTaskPoll))
+}
+
 // input gets what a task asks for and has not been asked of the client before.
-func (h *taskHandler) input(ctx context.Context, t *taskState) *protocol.Error {
-	inputs, fault := readInputs(t.requests, h.capabilities, h.Revision)
+// The client is told to which task that belongs, unless related is nil.
+func (h *taskHandler) input(ctx context.Context, t *taskState, related json.RawMessage) *protocol.Error {
+	inputs, fault := readInputs(t.requests, h.stream.reach(h.capabilities), h.Revision)
 	if fault != nil {
 		return fault
 	}
@@ -209,8 +221,11 @@ func (h *taskHandler) input(ctx context.Context, t *taskState) *protocol.Error {
 		return nil
 	}
 	for i := range inputs {
+		if related == nil {
+			break
+		}
 		meta, _ := jsontok.Lookup(inputs[i].params, "_meta")
-		inputs[i].params = protocol.WithMeta(protocol.WithoutMember(members(inputs[i].params), "_meta"), members(meta), relatedTask, taskParams(t.id))
+		inputs[i].params = protocol.WithMeta(protocol.WithoutMember(members(inputs[i].params), "_meta"), members(meta), relatedTask, related)
 	}
 	responses, fault := h.ask(ctx, h.stream, inputs)
 	if fault == nil {
@@ -225,8 +240,19 @@ func (h *taskHandler) input(ctx context.Context, t *taskState) *protocol.Error {
 	return fault
 }
 
-// payload is what the call of a task that has ended would have returned.
+// payload is the outcome as the answer to tasks/result.
 func (t *taskState) payload() (*protocol.Result, *protocol.Error) {
+	res, fault := t.outcome()
+	if fault != nil {
+		return nil, fault
+	}
+	o := protocol.WithMeta(nil, res.Meta, relatedTask, taskParams(t.id))
+	res.Meta, _ = jsontok.Lookup(o, "_meta")
+	return res, nil
+}
+
+// outcome is what the call of a task that has ended would have returned.
+func (t *taskState) outcome() (*protocol.Result, *protocol.Error) {
 	if t.fault != nil {
 		return nil, t.fault
 	}
@@ -235,10 +261,7 @@ func (t *taskState) payload() (*protocol.Result, *protocol.Error) {
 		raw = json.RawMessage(`{"content":[{"type":"text","text":"The task was cancelled."}],"isError":true}`)
 	}
 	meta, _ := jsontok.Lookup(raw, "_meta")
-	o := protocol.WithMeta(nil, meta, relatedTask, taskParams(t.id))
-	res := &protocol.Result{Body: protocol.WithoutMember(protocol.WithoutMember(raw, "_meta"), "resultType")}
-	res.Meta, _ = jsontok.Lookup(o, "_meta")
-	return res, nil
+	return &protocol.Result{Body: protocol.WithoutMember(protocol.WithoutMember(raw, "_meta"), "resultType"), Meta: meta}, nil
 }
 
 // list answers tasks/list with the tasks of the session, oldest first. A

@@ -37,6 +37,7 @@ import (
 //     rounds it wants one retry.
 //   - object: returns structured content.
 //   - task: returns a task with the id {"id": s}, which says what becomes of it.
+//   - only_task: the same, for clients that can follow tasks.
 type Handler struct {
 	started  chan string
 	causes   chan error
@@ -337,6 +338,11 @@ func (h *Handler) call(ctx context.Context, r *protocol.Request, n protocol.Noti
 		return text("to be continued"), nil
 	case "input":
 		return input(args.Rounds, p.RequestState, p.InputResponses)
+	case "only_task":
+		if fault := needsTasks(r); fault != nil {
+			return nil, fault
+		}
+		fallthrough
 	case "task":
 		body, err := h.task("working-" + args.ID)
 		if err != nil {

@@ -49,10 +49,18 @@ func (h *Handler) task(id string) (json.RawMessage, error) {
 		`"lastUpdatedAt":"2026-07-28T00:00:01.000Z","ttlMs":null,"pollIntervalMs":100` + more + `}`), nil
 }
 
+// needsTasks refuses clients that cannot follow tasks.
+func needsTasks(r *protocol.Request) *protocol.Error {
+	if strings.Contains(string(r.Meta.Capabilities), `"`+protocol.ExtensionTasks+`":{}`) {
+		return nil
+	}
+	return protocol.MissingCapability(`{"extensions":{"` + protocol.ExtensionTasks + `":{}}}`)
+}
+
 // tasks answers the requests of the tasks extension.
 func (h *Handler) tasks(r *protocol.Request) (*protocol.Result, error) {
-	if !strings.Contains(string(r.Meta.Capabilities), `"`+protocol.ExtensionTasks+`":{}`) {
-		return nil, protocol.MissingCapability(`{"extensions":{"` + protocol.ExtensionTasks + `":{}}}`)
+	if fault := needsTasks(r); fault != nil {
+		return nil, fault
 	}
 	var p struct {
 		TaskID         string          `json:"taskId"`
