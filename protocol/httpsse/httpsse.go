@@ -17,10 +17,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/guard"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/duplex"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eventstream"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/guard"
 	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/guard"
+	"github.com/mcp-bridge/mcp-bridge/internal/guard"
 )
 
 // Where connections arrive.

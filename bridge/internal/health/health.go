@@ -1,0 +1,219 @@
+// Package health serves grpc.health.v1.Health: whether services are being
+// served, for load balancers and orchestrators.
+//
+// The generated package would link grpc-go into every program that uses this
+// one, and registers its file where another copy may have done so. So the file
+// is described here, and its messages, which are small, are written by hand.
+package health
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/plainjson"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
+)
+
+// ServiceName is the full name of the service.
+const ServiceName = "grpc.health.v1.Health"
+
+// The values of grpc.health.v1.HealthCheckResponse.ServingStatus that are used.
+const (
+	serving        = 1
+	notServing     = 2
+	serviceUnknown = 3
+)
+
+// The fields of the messages.
+const (
+	requestService   = 1
+	responseStatus   = 1
+	responseStatuses = 1
+	mapKey           = 1
+	mapValue         = 2
+)
+
+// Server answers health checks: services are served until it is closed. The
+// service "" stands for all of them.
+type Server struct {
+	mux   *http.ServeMux
+	files *protoregistry.Files
+
+	mu       sync.Mutex
+	services map[string]bool
+	closed   chan struct{}
+	done     bool
+	wg       sync.WaitGroup // calls of Watch
+}
+
+var _ http.Handler = (*Server)(nil)
+
+// New returns a Server that knows the service "".
+func New(o connectserve.Options) (*Server, error) {
+	fd, err := protodesc.NewFile(file(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("health: %w", err)
+	}
+	s := &Server{mux: http.NewServeMux(), files: new(protoregistry.Files), services: map[string]bool{"": true}, closed: make(chan struct{})}
+	if err := s.files.RegisterFile(fd); err != nil {
+		return nil, fmt.Errorf("health: %w", err)
+	}
+	codecs := plainjson.New(fd)
+	methods := fd.Services().Get(0).Methods()
+	for name, serve := range map[protoreflect.Name]func(context.Context, *connectserve.Call) error{
+		"Check": s.check, "Watch": s.watch, "List": s.list,
+	} {
+		md := methods.ByName(name)
+		m := &connectserve.Method{Procedure: "/" + ServiceName + "/" + string(name), Types: codecs.Types(md), Serve: serve}
+		if md.IsStreamingServer() {
+			m.Kind = rpc.ServerStream
+		}
+		s.mux.Handle(m.Procedure, connectserve.Handler(m, o))
+	}
+	return s, nil
+}
+
+// Files returns a resolver of the service's file, for server reflection.
+func (s *Server) Files() protodesc.Resolver { return s.files }
+
+// ServeHTTP answers a call.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Add adds a service.
+func (s *Server) Add(service string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.services[service] = true
+}
+
+// Close says that nothing is served any more, ends the calls of Watch and waits
+// for them. Check and List go on to answer.
+func (s *Server) Close() {
+	s.mu.Lock()
+	if !s.done {
+		s.done = true
+		close(s.closed)
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+}
+
+// status returns that of a service.
+func (s *Server) status(service string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.services[service]:
+		return serviceUnknown
+	case s.done:
+		return notServing
+	}
+	return serving
+}
+
+func (s *Server) check(_ context.Context, c *connectserve.Call) error {
+	service, err := receive(c)
+	if err != nil {
+		return err
+	}
+	status := s.status(service)
+	if status == serviceUnknown {
+		return fault.New(code.Code_NOT_FOUND, nil, "there is no service %q; leave the name out to ask for all", service)
+	}
+	return c.Send(response(status))
+}
+
+// watch sends the status, and again when the server is closed. Of a service
+// that is not known it says so, as services may be added later elsewhere; here
+// none is.
+func (s *Server) watch(ctx context.Context, c *connectserve.Call) error {
+	service, err := receive(c)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.done {
+		s.mu.Unlock()
+		return errClosed
+	}
+	s.wg.Add(1)
+	s.mu.Unlock()
+	defer s.wg.Done()
+	status := s.status(service)
+	if err := c.Send(response(status)); err != nil {
+		return err
+	}
+	select {
+	case <-s.closed:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if status == serving {
+		if err := c.Send(response(notServing)); err != nil {
+			return err
+		}
+	}
+	return errClosed
+}
+
+var errClosed = fault.New(code.Code_UNAVAILABLE, nil, "the server is shutting down")
+
+func (s *Server) list(_ context.Context, c *connectserve.Call) error {
+	if _, err := c.Receive(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	names := slices.Sorted(maps.Keys(s.services))
+	s.mu.Unlock()
+	var out []byte
+	for _, name := range names {
+		entry := protowire.AppendString(protowire.AppendTag(nil, mapKey, protowire.BytesType), name)
+		entry = protowire.AppendBytes(protowire.AppendTag(entry, mapValue, protowire.BytesType), response(s.status(name)))
+		out = protowire.AppendBytes(protowire.AppendTag(out, responseStatuses, protowire.BytesType), entry)
+	}
+	return c.Send(out)
+}
+
+// receive returns the service that a request names.
+func receive(c *connectserve.Call) (service string, err error) {
+	wire, err := c.Receive()
+	if err != nil {
+		return "", err
+	}
+	for len(wire) > 0 {
+		num, typ, n := protowire.ConsumeTag(wire)
+		if n < 0 {
+			return "", unreadable(n)
+		}
+		wire = wire[n:]
+		if n = protowire.ConsumeFieldValue(num, typ, wire); n < 0 {
+			return "", unreadable(n)
+		}
+		if num == requestService && typ == protowire.BytesType {
+			service, _ = protowire.ConsumeString(wire)
+		}
+		wire = wire[n:]
+	}
+	return service, nil
+}
+
+func unreadable(n int) error {
+	err := protowire.ParseError(n)
+	return fault.New(code.Code_INVALID_ARGUMENT, err, "the request cannot be read: %v", err)
+}
+
+func response(status uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(nil, responseStatus, protowire.VarintType), status)
+}
