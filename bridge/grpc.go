@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/googlemcp"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/mirror"
+	"github.com/mcp-bridge/mcp-bridge/internal/guard"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -24,9 +25,14 @@ type GRPCConfig struct {
 	// MaxMessageBytes bounds a request.
 	MaxMessageBytes int
 	// AllowedOrigins are the values of the Origin header that browsers may
-	// send, such as "https://app.example.com"; "*" allows any. By default no
-	// web page may call.
+	// send, such as "https://app.example.com", beside those of loopback hosts
+	// and of the very host that is called; "*" allows any.
 	AllowedOrigins []string
+	// AllowedHosts are the host names that requests of gRPC-Web and Connect may
+	// be addressed to, beside loopback ones; "*" allows any. By default,
+	// connections on a loopback address need a loopback name, and others may
+	// name any. gRPC, which no web page can speak, may always name any.
+	AllowedHosts []string
 	// Typed is served beside McpService, if it is not nil. Whoever has made it
 	// closes it.
 	Typed *TypedService
@@ -34,7 +40,8 @@ type GRPCConfig struct {
 
 // GRPCHandler serves what answers MCP as mcp.v1.McpService, and as Google's
 // model_context_protocol.Mcp, over gRPC, gRPC-Web and Connect, with server
-// reflection. gRPC needs HTTP/2: see [http.Server.Protocols].
+// reflection and health checks (grpc.health.v1). gRPC needs HTTP/2: see
+// [http.Server.Protocols].
 type GRPCHandler struct{ front *mirror.Front }
 
 // NewGRPCHandler returns a GRPCHandler.
@@ -49,10 +56,11 @@ func NewGRPCHandler(cfg GRPCConfig) (*GRPCHandler, error) {
 		cfg.MaxMessageBytes = DefaultGRPCMessageBytes
 	}
 	front, err := mirror.New(mirror.Config{
-		Handler: cfg.Handler, Logger: cfg.Logger, MaxMessageBytes: cfg.MaxMessageBytes, AllowedOrigins: cfg.AllowedOrigins,
+		Handler: cfg.Handler, Logger: cfg.Logger, MaxMessageBytes: cfg.MaxMessageBytes,
+		Policy: guard.Policy{Origins: cfg.AllowedOrigins, Hosts: cfg.AllowedHosts},
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("bridge: %w", err)
 	}
 	google, err := googlemcp.NewFront(googlemcp.FrontConfig{Handler: cfg.Handler, Logger: cfg.Logger, MaxMessageBytes: cfg.MaxMessageBytes})
 	if err != nil {
@@ -73,6 +81,7 @@ func NewGRPCHandler(cfg GRPCConfig) (*GRPCHandler, error) {
 // Mount adds the paths of the services to a mux.
 func (h *GRPCHandler) Mount(mux *http.ServeMux) { h.front.Mount(mux) }
 
-// Close ends the streams of Tunnel and waits for them. Other calls end with
-// their requests: shut the HTTP server down.
+// Close ends the streams of Tunnel and of health checks and waits for them;
+// health is NOT_SERVING from then on. Other calls end with their requests: shut
+// the HTTP server down.
 func (h *GRPCHandler) Close() { h.front.Close() }

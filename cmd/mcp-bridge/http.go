@@ -176,6 +176,7 @@ func (h *httpFlags) site(ctx context.Context, up protocol.Handler, end func(), l
 			Logger:          log,
 			MaxMessageBytes: maxMessage,
 			AllowedOrigins:  h.origins,
+			AllowedHosts:    h.hosts,
 			Typed:           s.typed,
 		})
 		if err != nil {

@@ -66,7 +66,7 @@ var rooms = []room{
 		why:      "the envelope knows no transport",
 	},
 	{
-		packages: []string{"protocol/internal/eventstream", "protocol/internal/guard"},
+		packages: []string{"protocol/internal/eventstream", "internal/guard"},
 		why:      "framing and HTTP checks know no MCP",
 	},
 	{
@@ -82,7 +82,7 @@ var rooms = []room{
 	},
 	{
 		packages: []string{"protocol/stdio", "protocol/streamable", "protocol/httpsse", "protocol/tunnel"},
-		may:      []string{"protocol", "protocol/jsonrpc", "protocol/legacy", "protocol/internal/...", "internal/jsontok", "internal/mcpjson"},
+		may:      []string{"protocol", "protocol/jsonrpc", "protocol/legacy", "protocol/internal/...", "internal/guard", "internal/jsontok", "internal/mcpjson"},
 		why:      "a transport knows no other transport and no backend",
 	},
 	{
@@ -216,7 +216,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/googlemcp"},
-		may:       []string{"protocol", "internal/jsontok", "internal/mcpjson", "bridge/internal/mirror", "bridge/internal/rpc", "bridge/internal/transcode", "gen/mcp/...", "gen/modelcontextprotocol/..."},
+		may:       []string{"protocol", "internal/jsontok", "internal/mcpjson", "bridge/internal/mirror", "bridge/internal/rpc", "bridge/internal/status", "bridge/internal/transcode", "gen/mcp/...", "gen/modelcontextprotocol/..."},
 		elsewhere: slices.Concat(protobuf, connect),
 		why:       "it is a front, of connect-go, and asks through any caller",
 	},
@@ -228,16 +228,17 @@ var rooms = []room{
 		packages: []string{"bridge/internal/typedserve"},
 		may: []string{
 			"protocol", "internal/jsontok", "internal/mcpjson", "bridge/internal/clip", "bridge/internal/connectserve", "bridge/internal/export",
-			"bridge/internal/metadata", "bridge/internal/rpc/...", "bridge/internal/status", "bridge/internal/transcode", "bridge/internal/typed", "gen/mcp/...",
+			"bridge/internal/metadata", "bridge/internal/plainjson", "bridge/internal/rpc/...", "bridge/internal/status", "bridge/internal/transcode",
+			"bridge/internal/typed", "gen/mcp/...",
 		},
 		elsewhere: slices.Concat(protobuf, []string{"github.com/yosida95/uritemplate/..."}),
 		why:       "it puts together what a typed service is, and knows neither connect-go nor who answers",
 	},
 	{
 		packages:  []string{"bridge/internal/mirror"},
-		may:       []string{"protocol", "protocol/jsonrpc", "protocol/stdio", "internal/jsontok", "internal/mcpjson", "bridge/internal/rpc/...", "bridge/internal/status", "bridge/internal/transcode", "gen/mcp/..."},
+		may:       []string{"protocol", "protocol/jsonrpc", "protocol/tunnel", "internal/guard", "internal/jsontok", "internal/mcpjson", "bridge/internal/...", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, connect),
-		why:       "it is a front, of connect-go, and a client, of any caller; Tunnel carries what standard input and output would",
+		why:       "it is a front and a client; of connect-go it knows reflection only",
 	},
 	{
 		packages:  []string{"bridge/internal/..."},
@@ -247,7 +248,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge"},
-		may:       []string{"protocol/...", "internal/jsontok", "internal/parallel", "bridge/internal/...", "gen/mcp/..."},
+		may:       []string{"protocol/...", "internal/guard", "internal/jsontok", "internal/parallel", "bridge/internal/...", "gen/mcp/..."},
 		elsewhere: slices.Concat(protobuf, validate, []string{"github.com/yosida95/uritemplate/..."}),
 		why:       "the bridge puts everything together, and is handed the callers it does not build in",
 	},

@@ -33,8 +33,11 @@ type Call struct {
 
 func newCall(ctx context.Context, m *Method, peer connect.Peer, h http.Header) *Call {
 	c := &Call{Protocol: peer.Protocol, RemoteAddr: peer.Addr, UserAgent: h.Get("User-Agent"), method: m}
-	if agent := h.Get("X-User-Agent"); agent != "" && c.Protocol == connect.ProtocolGRPCWeb {
-		c.UserAgent = agent
+	if c.Protocol == connect.ProtocolGRPCWeb {
+		c.Protocol = "grpc-web"
+		if agent := h.Get("X-User-Agent"); agent != "" {
+			c.UserAgent = agent
+		}
 	}
 	c.http, _ = ctx.Value(httpKey{}).(*httpCall)
 	if c.http != nil {

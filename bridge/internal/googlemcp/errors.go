@@ -6,29 +6,46 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/mirror"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
 // failure is the status for what stands in the place of a result. The code of a
 // JSON-RPC error is in a trailer.
 func (c *call) failure(err error) error {
-	mirror.Challenge(c.info.ResponseHeader(), err)
-	status := mirror.Failure(err, true)
-	if _, ok := errors.AsType[*protocol.UpstreamError](err); ok {
-		return status
+	// HTTP does not allow a challenge as a trailer, which is where gRPC has the
+	// metadata of a status.
+	if challenge := status.Challenge(err); challenge != "" {
+		c.info.ResponseHeader().Set("Www-Authenticate", challenge)
 	}
-	switch status.Code() {
+	told := connectError(err)
+	if _, ok := errors.AsType[*protocol.UpstreamError](err); ok {
+		return told
+	}
+	switch told.Code() {
 	case connect.CodeCanceled, connect.CodeDeadlineExceeded, connect.CodeUnauthenticated:
-		return status
+		return told
 	default:
 	}
 	fault := protocol.AsError(err)
 	out := connect.NewError(codeOf(fault.Code), errors.New(fault.Message))
-	for _, detail := range status.Details() {
+	for _, detail := range told.Details() {
 		out.AddDetail(detail)
 	}
 	c.info.ResponseTrailer().Set(headerErrorCode, strconv.Itoa(fault.Code))
+	return out
+}
+
+// connectError is the error of connect-go for what a Handler returns in place of
+// a result.
+func connectError(err error) *connect.Error {
+	st := status.OfError(err, true)
+	out := connect.NewError(connect.Code(st.GetCode()), errors.New(st.GetMessage())) //nolint:gosec // it is a code of gRPC
+	for _, packed := range st.GetDetails() {
+		if detail, err := connect.NewErrorDetail(packed); err == nil { // it is packed already
+			out.AddDetail(detail)
+		}
+	}
 	return out
 }
 

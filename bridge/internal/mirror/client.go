@@ -11,17 +11,12 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
-
-// ServiceName is the full name of McpService.
-const ServiceName = "mcp.v1.McpService"
 
 // ClientConfig configures a Client.
 type ClientConfig struct {
@@ -44,61 +39,28 @@ var _ protocol.Handler = (*Client)(nil)
 
 // route is how a method of MCP is asked.
 type route struct {
-	method  string              // of MCP
-	request [2]*transcode.Codec // with Struct, raw
-	unary   *remote             // nil where there are notifications only
-	stream  *remote             // nil where there are none
+	unary  *method // nil where there are notifications only
+	stream *method // nil where there are none
 }
-
-// remote is an RPC.
-type remote struct {
-	procedure string
-	response  *transcode.Codec
-	wrapped   bool // the request is the first field of the message
-}
-
-// streamPrefix is what the name of an RPC with notifications begins with.
-const streamPrefix = "Stream"
-
-// requestField is the field of a Stream request that has the request.
-const requestField = 1
 
 // NewClient returns a Client. Nothing is asked yet.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	c := &Client{cfg: cfg, routes: make(map[string]*route)}
-	plain := transcode.NewCompiler(nil, transcode.Options{Exact: true})
-	raw := transcode.NewCompiler(nil, transcode.Options{Exact: true, PreferRaw: true})
-	methods := service().Methods()
-	to := func(md protoreflect.MethodDescriptor) (*remote, error) {
-		response, err := raw.Codec(md.Output())
-		return &remote{procedure: "/" + ServiceName + "/" + string(md.Name()), response: response}, err
+	methods, err := newCompilers(nil).methods()
+	if err != nil {
+		return nil, err
 	}
-	for method, name := range rpcs {
-		md := methods.ByName(name)
-		if md == nil {
-			return nil, fmt.Errorf("mirror: there is no RPC %s", name)
+	for _, m := range methods {
+		r := c.routes[m.name]
+		if r == nil {
+			r = &route{}
+			c.routes[m.name] = r
 		}
-		r := &route{method: method}
-		var err error
-		for i, compiler := range []*transcode.Compiler{plain, raw} {
-			if r.request[i], err = compiler.Codec(md.Input()); err != nil {
-				return nil, err
-			}
+		if m.kind == rpc.Unary {
+			r.unary = m
+		} else {
+			r.stream = m
 		}
-		if md.IsStreamingServer() {
-			if r.stream, err = to(md); err != nil {
-				return nil, err
-			}
-		} else if r.unary, err = to(md); err != nil {
-			return nil, err
-		}
-		if streaming := methods.ByName(streamPrefix + name); streaming != nil {
-			if r.stream, err = to(streaming); err != nil {
-				return nil, err
-			}
-			r.stream.wrapped = true
-		}
-		c.routes[method] = r
 	}
 	return c, nil
 }
@@ -114,21 +76,22 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	if fault != nil {
 		return nil, fault
 	}
-	codec := route.request[0]
-	if c.raw.Load() {
-		codec = route.request[1]
+	m := route.unary
+	if m == nil || route.stream != nil && (r.Meta.ProgressToken != nil || r.Meta.LogLevel != protocol.LogNone) {
+		m = route.stream
 	}
-	request, err := codec.AppendWire(nil, params)
+	request, err := m.request.choose(c.raw.Load()).AppendWire(nil, params)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
 	}
 	header := http.Header{RawHeader: {rawValue}}
 	mcpjson.SetHeaders(header, r.Method, params)
-	if route.unary == nil || route.stream != nil && (r.Meta.ProgressToken != nil || r.Meta.LogLevel != protocol.LogNone) {
-		return c.stream(ctx, route, r, &rpc.Call{Procedure: route.stream.procedure, Kind: rpc.ServerStream, Requests: [][]byte{request}, Header: header}, n)
+	call := &rpc.Call{Procedure: m.procedure, Kind: m.kind, Requests: [][]byte{request}, Header: header}
+	if m.kind == rpc.ServerStream {
+		return c.stream(ctx, m, r, call, n)
 	}
 	var response []byte
-	trailer, err := c.cfg.Caller.Call(ctx, &rpc.Call{Procedure: route.unary.procedure, Requests: [][]byte{request}, Header: header}, func(message []byte) error {
+	trailer, err := c.cfg.Caller.Call(ctx, call, func(message []byte) error {
 		response = message
 		return nil
 	})
@@ -136,7 +99,7 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 		return nil, ClientError(ctx, r, err, trailer)
 	}
 	c.learn(trailer)
-	result, err := read(route.unary, response)
+	result, err := read(m, response)
 	if err != nil {
 		return nil, err
 	}
@@ -152,13 +115,13 @@ func (c *Client) learn(t *rpc.Trailer) {
 }
 
 // stream asks by an RPC that has notifications.
-func (c *Client) stream(ctx context.Context, route *route, r *protocol.Request, call *rpc.Call, n protocol.Notifier) (*protocol.Result, error) {
-	if route.stream.wrapped {
+func (c *Client) stream(ctx context.Context, m *method, r *protocol.Request, call *rpc.Call, n protocol.Notifier) (*protocol.Result, error) {
+	if m.wrapped {
 		call.Requests[0] = protowire.AppendBytes(protowire.AppendTag(nil, requestField, protowire.BytesType), call.Requests[0])
 	}
 	var result json.RawMessage
 	trailer, err := c.cfg.Caller.Call(ctx, call, func(message []byte) error {
-		event, err := read(route.stream, message)
+		event, err := read(m, message)
 		if err != nil {
 			return err
 		}
@@ -204,8 +167,8 @@ func (c *Client) notify(ctx context.Context, r *protocol.Request, event json.Raw
 }
 
 // read turns a response into JSON.
-func read(m *remote, wire []byte) (json.RawMessage, error) {
-	text, warnings, err := m.response.AppendJSON(nil, wire)
+func read(m *method, wire []byte) (json.RawMessage, error) {
+	text, warnings, err := m.response.plain.AppendJSON(nil, wire)
 	if err == nil && len(warnings) > 0 {
 		err = errors.New(strings.Join(warnings, "; "))
 	}

@@ -18,6 +18,7 @@ import (
 
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	"github.com/mcp-bridge/mcp-bridge/gen/mcp/v1/mcpv1connect"
+	"github.com/mcp-bridge/mcp-bridge/internal/guard"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -104,6 +105,12 @@ func server(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*pro
 // start serves, and returns the URL and a client of HTTP/2.
 func start(t *testing.T, cfg Config) (string, *http.Client) {
 	t.Helper()
+	_, url, hc := startFront(t, cfg)
+	return url, hc
+}
+
+func startFront(t *testing.T, cfg Config) (*Front, string, *http.Client) {
+	t.Helper()
 	cfg.Handler = protocol.HandlerFunc(server)
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	f, err := New(cfg)
@@ -127,7 +134,7 @@ func start(t *testing.T, cfg Config) (string, *http.Client) {
 		s.CloseClientConnections()
 		s.Close()
 	})
-	return s.URL, &http.Client{Transport: transport}
+	return f, s.URL, &http.Client{Transport: transport}
 }
 
 func arguments(t *testing.T, name string, members map[string]any) *mcpv1.CallToolRequest {
@@ -309,7 +316,7 @@ func TestErrors(t *testing.T) {
 }
 
 // post sends a request that is not made by a client of Connect.
-func post(t *testing.T, method, url, origin string) (int, string) {
+func post(t *testing.T, method, url, origin, host string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(`{"name":"echo","arguments":{"message":"hi"}}`))
 	if err != nil {
@@ -318,6 +325,9 @@ func post(t *testing.T, method, url, origin string) (int, string) {
 	r.Header.Set("Content-Type", "application/json")
 	if origin != "" {
 		r.Header.Set("Origin", origin)
+	}
+	if host != "" {
+		r.Host = host
 	}
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
@@ -335,19 +345,21 @@ func post(t *testing.T, method, url, origin string) (int, string) {
 
 func TestPlainJSON(t *testing.T) {
 	t.Parallel()
-	url, _ := start(t, Config{AllowedOrigins: []string{"https://app.example.com"}})
+	url, _ := start(t, Config{Policy: guard.Policy{Origins: []string{"https://app.example.com"}}})
 	url += mcpv1connect.McpServiceCallToolProcedure
 	for _, tt := range []struct {
-		method, origin string
-		status         int
-		want           string
+		method, origin, host string
+		status               int
+		want                 string
 	}{
-		{http.MethodPost, "", 200, `"text":"{\"message\":\"hi\"}"`},
-		{http.MethodPost, "https://app.example.com", 200, `"structuredContent":{"n":1.5}`},
-		{http.MethodPost, "https://evil.example.com", 403, "Origin"},
-		{http.MethodGet, "", 405, "POST"},
+		{http.MethodPost, "", "", 200, `"text":"{\"message\":\"hi\"}"`},
+		{http.MethodPost, "https://app.example.com", "", 200, `"structuredContent":{"n":1.5}`},
+		{http.MethodPost, "http://localhost:3000", "", 200, `"structuredContent":{"n":1.5}`},
+		{http.MethodPost, "https://evil.example.com", "", 403, "origin"},
+		{http.MethodPost, "", "evil.example.com", 403, "host"},
+		{http.MethodGet, "", "", 405, "POST"},
 	} {
-		status, body := post(t, tt.method, url, tt.origin)
+		status, body := post(t, tt.method, url, tt.origin, tt.host)
 		// protojson puts spaces where it likes.
 		if compact := strings.ReplaceAll(body, ": ", ":"); status != tt.status || !strings.Contains(compact, tt.want) {
 			t.Errorf("%s from %q: %d %s", tt.method, tt.origin, status, body)
@@ -384,6 +396,33 @@ func TestTunnel(t *testing.T) {
 	}
 	if err := s.CloseResponse(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTunnelEnds: tunnels end with the front, and there are no new ones.
+func TestTunnelEnds(t *testing.T) {
+	t.Parallel()
+	f, url, hc := startFront(t, Config{})
+	c := mcpv1connect.NewMcpServiceClient(hc, url, connect.WithGRPC())
+	for _, closed := range []bool{false, true} {
+		s, err := c.Tunnel(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(&mcpv1.TunnelRequest{Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}); err != nil && !closed {
+			t.Fatal(err)
+		}
+		if !closed {
+			if _, err := s.Receive(); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+		}
+		if _, err := s.Receive(); connect.CodeOf(err) != connect.CodeUnavailable {
+			t.Errorf("error %v", err)
+		}
+		_ = s.CloseRequest()
+		_ = s.CloseResponse()
 	}
 }
 

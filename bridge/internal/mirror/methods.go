@@ -1,14 +1,20 @@
 package mirror
 
 import (
-	"context"
+	"fmt"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/plainjson"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/validate"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
+
+// ServiceName is the full name of McpService.
+const ServiceName = "mcp.v1.McpService"
 
 func service() protoreflect.ServiceDescriptor {
 	return mcpv1.File_mcp_v1_service_proto.Services().ByName("McpService")
@@ -34,92 +40,98 @@ var rpcs = map[string]protoreflect.Name{
 	protocol.MethodTaskResult:    "GetTaskResult",
 }
 
-// Discover answers by [protocol.MethodDiscover].
-func (f *Front) Discover(ctx context.Context, r *mcpv1.DiscoverRequest) (*mcpv1.DiscoverResponse, error) {
-	return unary[mcpv1.DiscoverResponse](ctx, f, protocol.MethodDiscover, r)
+// streamPrefix is what the name of an RPC with notifications begins with.
+const streamPrefix = "Stream"
+
+// requestField is the field of a Stream request that has the request.
+const requestField = 1
+
+// codecs are the two codecs of a message: with Struct and Value for arbitrary
+// JSON where these hold it exactly, and with JSON text.
+type codecs struct{ plain, raw *transcode.Codec }
+
+func (c *codecs) choose(raw bool) *transcode.Codec {
+	if raw {
+		return c.raw
+	}
+	return c.plain
 }
 
-// ListTools answers by [protocol.MethodListTools].
-func (f *Front) ListTools(ctx context.Context, r *mcpv1.ListToolsRequest) (*mcpv1.ListToolsResponse, error) {
-	return unary[mcpv1.ListToolsResponse](ctx, f, protocol.MethodListTools, r)
+// method is an RPC and the method of MCP that it asks.
+type method struct {
+	name      string // of MCP
+	procedure string
+	kind      rpc.Kind
+	wrapped   bool // the request is the first field of the message
+	// request is of the message that has the params, wrapped or not.
+	request, response codecs
+	check             *validate.Checker
+	types             func() (request, response *transcode.Codec, err error)
+	messageType       protoreflect.MessageType // of what request is of
 }
 
-// CallTool answers by [protocol.MethodCallTool].
-func (f *Front) CallTool(ctx context.Context, r *mcpv1.CallToolRequest) (*mcpv1.CallToolResponse, error) {
-	return unary[mcpv1.CallToolResponse](ctx, f, protocol.MethodCallTool, r)
+// compilers make the codecs of a front or a client.
+type compilers struct {
+	plain, raw *transcode.Compiler
+	rules      *validate.Validator
+	json       *plainjson.Codecs
 }
 
-// ListResources answers by [protocol.MethodListResources].
-func (f *Front) ListResources(ctx context.Context, r *mcpv1.ListResourcesRequest) (*mcpv1.ListResourcesResponse, error) {
-	return unary[mcpv1.ListResourcesResponse](ctx, f, protocol.MethodListResources, r)
+func newCompilers(warn func(string)) *compilers {
+	return &compilers{
+		plain: transcode.NewCompiler(nil, transcode.Options{Exact: true}),
+		raw:   transcode.NewCompiler(nil, transcode.Options{Exact: true, PreferRaw: true}),
+		rules: validate.New(validate.Options{Warn: warn}),
+		json:  plainjson.New(mcpv1.File_mcp_v1_service_proto),
+	}
 }
 
-// ListResourceTemplates answers by [protocol.MethodListTemplates].
-func (f *Front) ListResourceTemplates(ctx context.Context, r *mcpv1.ListResourceTemplatesRequest) (*mcpv1.ListResourceTemplatesResponse, error) {
-	return unary[mcpv1.ListResourceTemplatesResponse](ctx, f, protocol.MethodListTemplates, r)
+func (c *compilers) codecs(md protoreflect.MessageDescriptor) (out codecs, err error) {
+	if out.plain, err = c.plain.Codec(md); err != nil {
+		return out, err
+	}
+	out.raw, err = c.raw.Codec(md)
+	return out, err
 }
 
-// ReadResource answers by [protocol.MethodReadResource].
-func (f *Front) ReadResource(ctx context.Context, r *mcpv1.ReadResourceRequest) (*mcpv1.ReadResourceResponse, error) {
-	return unary[mcpv1.ReadResourceResponse](ctx, f, protocol.MethodReadResource, r)
+// methods returns all RPCs but Tunnel.
+func (c *compilers) methods() ([]*method, error) {
+	var all []*method
+	mds := service().Methods()
+	for name, unary := range rpcs {
+		for _, rpcName := range []protoreflect.Name{unary, streamPrefix + unary} {
+			md := mds.ByName(rpcName)
+			switch {
+			case md == nil && rpcName == unary:
+				return nil, fmt.Errorf("mirror: there is no RPC %s", rpcName)
+			case md == nil:
+				continue
+			}
+			m, err := c.method(name, md, mds.ByName(unary).Input())
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, m)
+		}
+	}
+	return all, nil
 }
 
-// ListPrompts answers by [protocol.MethodListPrompts].
-func (f *Front) ListPrompts(ctx context.Context, r *mcpv1.ListPromptsRequest) (*mcpv1.ListPromptsResponse, error) {
-	return unary[mcpv1.ListPromptsResponse](ctx, f, protocol.MethodListPrompts, r)
-}
-
-// GetPrompt answers by [protocol.MethodGetPrompt].
-func (f *Front) GetPrompt(ctx context.Context, r *mcpv1.GetPromptRequest) (*mcpv1.GetPromptResponse, error) {
-	return unary[mcpv1.GetPromptResponse](ctx, f, protocol.MethodGetPrompt, r)
-}
-
-// Complete answers by [protocol.MethodComplete].
-func (f *Front) Complete(ctx context.Context, r *mcpv1.CompleteRequest) (*mcpv1.CompleteResponse, error) {
-	return unary[mcpv1.CompleteResponse](ctx, f, protocol.MethodComplete, r)
-}
-
-// GetTask answers by [protocol.MethodGetTask].
-func (f *Front) GetTask(ctx context.Context, r *mcpv1.GetTaskRequest) (*mcpv1.GetTaskResponse, error) {
-	return unary[mcpv1.GetTaskResponse](ctx, f, protocol.MethodGetTask, r)
-}
-
-// UpdateTask answers by [protocol.MethodUpdateTask].
-func (f *Front) UpdateTask(ctx context.Context, r *mcpv1.UpdateTaskRequest) (*mcpv1.UpdateTaskResponse, error) {
-	return unary[mcpv1.UpdateTaskResponse](ctx, f, protocol.MethodUpdateTask, r)
-}
-
-// CancelTask answers by [protocol.MethodCancelTask].
-func (f *Front) CancelTask(ctx context.Context, r *mcpv1.CancelTaskRequest) (*mcpv1.CancelTaskResponse, error) {
-	return unary[mcpv1.CancelTaskResponse](ctx, f, protocol.MethodCancelTask, r)
-}
-
-// ListTasks answers by [protocol.MethodListTasks].
-func (f *Front) ListTasks(ctx context.Context, r *mcpv1.ListTasksRequest) (*mcpv1.ListTasksResponse, error) {
-	return unary[mcpv1.ListTasksResponse](ctx, f, protocol.MethodListTasks, r)
-}
-
-// GetTaskResult answers by [protocol.MethodTaskResult].
-func (f *Front) GetTaskResult(ctx context.Context, r *mcpv1.GetTaskResultRequest) (*mcpv1.GetTaskResultResponse, error) {
-	return unary[mcpv1.GetTaskResultResponse](ctx, f, protocol.MethodTaskResult, r)
-}
-
-// StreamCallTool answers by [protocol.MethodCallTool].
-func (f *Front) StreamCallTool(ctx context.Context, r *mcpv1.StreamCallToolRequest, s *connect.ServerStream[mcpv1.StreamCallToolResponse]) error {
-	return stream(ctx, f, protocol.MethodCallTool, r.GetRequest(), s)
-}
-
-// StreamReadResource answers by [protocol.MethodReadResource].
-func (f *Front) StreamReadResource(ctx context.Context, r *mcpv1.StreamReadResourceRequest, s *connect.ServerStream[mcpv1.StreamReadResourceResponse]) error {
-	return stream(ctx, f, protocol.MethodReadResource, r.GetRequest(), s)
-}
-
-// StreamGetPrompt answers by [protocol.MethodGetPrompt].
-func (f *Front) StreamGetPrompt(ctx context.Context, r *mcpv1.StreamGetPromptRequest, s *connect.ServerStream[mcpv1.StreamGetPromptResponse]) error {
-	return stream(ctx, f, protocol.MethodGetPrompt, r.GetRequest(), s)
-}
-
-// Listen answers by [protocol.MethodListen].
-func (f *Front) Listen(ctx context.Context, r *mcpv1.ListenRequest, s *connect.ServerStream[mcpv1.ListenResponse]) error {
-	return stream(ctx, f, protocol.MethodListen, r, s)
+func (c *compilers) method(name string, md protoreflect.MethodDescriptor, params protoreflect.MessageDescriptor) (*method, error) {
+	m := &method{
+		name: name, procedure: "/" + ServiceName + "/" + string(md.Name()), wrapped: md.Input() != params,
+		check: c.rules.For(params), types: c.json.Types(md),
+	}
+	if md.IsStreamingServer() {
+		m.kind = rpc.ServerStream
+	}
+	var err error
+	if m.request, err = c.codecs(params); err != nil {
+		return nil, err
+	}
+	if m.response, err = c.codecs(md.Output()); err != nil {
+		return nil, err
+	}
+	m.messageType, err = messageType(params)
+	return m, err
 }

@@ -20,6 +20,8 @@ type Service struct {
 	// Files returns a resolver of its files as they are now. It is nil where
 	// these are linked into the program.
 	Files func() protodesc.Resolver
+
+	quiet bool // whether health checks do not ask for it
 }
 
 // Add serves another service beside McpService, under the same rules for web
@@ -32,6 +34,9 @@ func (f *Front) Add(s Service) error {
 	}
 	f.services = append(f.services, s)
 	f.routes[path] = f.guard(s.Handler)
+	if !s.quiet && f.health != nil {
+		f.health.Add(string(s.Name))
+	}
 	return nil
 }
 

@@ -122,11 +122,7 @@ func (m *method) newRequest(codecs *codecs, wire []byte, c *connectserve.Call) (
 
 // caller is who makes a call.
 func caller(c *connectserve.Call) *protocol.Caller {
-	transport := c.Protocol
-	if transport == "grpcweb" {
-		transport = "grpc-web"
-	}
-	return &protocol.Caller{Transport: transport, Header: c.Header, RemoteAddr: c.RemoteAddr}
+	return &protocol.Caller{Transport: c.Protocol, Header: c.Header, RemoteAddr: c.RemoteAddr}
 }
 
 // resultMembers are the members of results that responses have fields for.

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/plainjson"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
@@ -65,7 +66,7 @@ func (s *Server) newSnapshot(server typed.Server) (*snapshot, error) {
 	b := &binder{
 		server: s, snapshot: next, service: service,
 		exact: transcode.NewCompiler(nil, transcode.Options{Exact: true}),
-		plain: newPlain(fd),
+		plain: plainjson.New(fd),
 	}
 	for _, m := range plan.Methods {
 		b.bind(m)
@@ -141,7 +142,7 @@ type binder struct {
 	snapshot *snapshot
 	service  protoreflect.ServiceDescriptor
 	exact    *transcode.Compiler
-	plain    *plain
+	plain    *plainjson.Codecs
 }
 
 var kindNames = map[typed.Kind]string{
@@ -180,7 +181,7 @@ func (b *binder) add(md protoreflect.MethodDescriptor, m *method) {
 func (b *binder) handle(md protoreflect.MethodDescriptor, kind rpc.Kind, serve func(context.Context, *connectserve.Call) error) {
 	path := "/" + string(b.service.FullName()) + "/" + string(md.Name())
 	b.snapshot.handlers[path] = connectserve.Handler(&connectserve.Method{
-		Procedure: path, Kind: kind, Serve: serve, Types: b.plain.types(md),
+		Procedure: path, Kind: kind, Serve: serve, Types: b.plain.Types(md),
 	}, b.server.options())
 }
 

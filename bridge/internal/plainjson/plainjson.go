@@ -1,4 +1,7 @@
-package typedserve
+// Package plainjson has the codecs of canonical ProtoJSON for messages whose
+// JSON in MCP is another one, as options of mcp.json.v1 say. It is the JSON that
+// clients of the Connect protocol and of generated code know.
+package plainjson
 
 import (
 	"fmt"
@@ -17,22 +20,23 @@ import (
 // ProtoJSON. In a file that does not import it there are no such options.
 const jsonOptions = "mcp/json/v1/json.proto"
 
-// plain has the codecs of ProtoJSON, which is the JSON that clients of the
-// Connect protocol and of generated code know. It is made for the first of them.
-type plain struct {
+// Codecs are the codecs of the messages of a file, and of those it imports. They
+// are made when the first of them is asked for. It is used concurrently.
+type Codecs struct {
 	compiler *transcode.Compiler
 	files    func() (*protoregistry.Files, error)
 }
 
-func newPlain(fd protoreflect.FileDescriptor) *plain {
-	return &plain{
+// New returns the codecs of a file.
+func New(fd protoreflect.FileDescriptor) *Codecs {
+	return &Codecs{
 		compiler: transcode.NewCompiler(nil, transcode.Options{}),
 		files: sync.OnceValues(func() (*protoregistry.Files, error) {
 			set := &descriptorpb.FileDescriptorSet{}
 			addPlain(set, fd, make(map[string]bool))
 			files, err := protodesc.NewFiles(set)
 			if err != nil {
-				return nil, fmt.Errorf("typed service: %w", err)
+				return nil, fmt.Errorf("ProtoJSON: %w", err)
 			}
 			return files, nil
 		}),
@@ -55,8 +59,8 @@ func addPlain(set *descriptorpb.FileDescriptorSet, fd protoreflect.FileDescripto
 	set.File = append(set.File, file)
 }
 
-// types returns a function for the codecs of an RPC's messages.
-func (p *plain) types(md protoreflect.MethodDescriptor) func() (request, response *transcode.Codec, err error) {
+// Types returns a function for the codecs of an RPC's messages.
+func (p *Codecs) Types(md protoreflect.MethodDescriptor) func() (request, response *transcode.Codec, err error) {
 	return func() (request, response *transcode.Codec, err error) {
 		if request, err = p.codec(md.Input().FullName()); err != nil {
 			return nil, nil, err
@@ -66,18 +70,18 @@ func (p *plain) types(md protoreflect.MethodDescriptor) func() (request, respons
 	}
 }
 
-func (p *plain) codec(name protoreflect.FullName) (*transcode.Codec, error) {
+func (p *Codecs) codec(name protoreflect.FullName) (*transcode.Codec, error) {
 	files, err := p.files()
 	if err != nil {
 		return nil, err
 	}
 	d, err := files.FindDescriptorByName(name)
 	if err != nil {
-		return nil, fmt.Errorf("typed service: %w", err)
+		return nil, fmt.Errorf("ProtoJSON: %w", err)
 	}
 	md, ok := d.(protoreflect.MessageDescriptor)
 	if !ok {
-		return nil, fmt.Errorf("typed service: %s is no message", name)
+		return nil, fmt.Errorf("ProtoJSON: %s is no message", name)
 	}
 	return p.compiler.Codec(md)
 }

@@ -1,0 +1,209 @@
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+// RawHeader is the metadata by which a client chooses how arbitrary JSON comes
+// back to it: with the value "raw" as JSON text, otherwise as
+// google.protobuf.Struct and Value where these hold it exactly.
+const RawHeader = "Mcp-Json"
+
+// rawValue is the value of RawHeader for JSON text.
+const rawValue = "raw"
+
+// call is one RPC that is answered.
+type call struct {
+	front  *Front
+	method *method
+	rpc    *connectserve.Call
+	raw    bool // whether arbitrary JSON goes back as text
+	terse  bool // whether the request says no revision, as those made by hand
+	mu     sync.Mutex
+}
+
+// serve answers an RPC: one response, or notifications as {"method", "params"}
+// and then the result as {"result"}.
+func (f *Front) serve(ctx context.Context, m *method, c *connectserve.Call) error {
+	call := &call{front: f, method: m, rpc: c, raw: c.Header.Get(RawHeader) == rawValue}
+	if call.raw {
+		c.ResponseHeader().Set(RawHeader, rawValue) // requests may have it too
+	}
+	wire, err := c.Receive()
+	if err != nil {
+		return err
+	}
+	r, err := call.request(wire)
+	if err != nil {
+		return err
+	}
+	n := protocol.Discard
+	if m.kind == rpc.ServerStream {
+		n = protocol.NotifierFunc(call.notify)
+	}
+	res, err := f.cfg.Handler.Handle(ctx, r, n)
+	if err == nil && res == nil {
+		err = errors.New("the handler returned nothing")
+	}
+	if err != nil {
+		if challenge := status.Challenge(err); challenge != "" {
+			c.ResponseHeader().Set("Www-Authenticate", challenge)
+		}
+		return call.failure(err)
+	}
+	// Results are those of the newest revision.
+	if m.kind == rpc.Unary {
+		return call.send(protocol.AppendResult(nil, res, protocol.Revision20260728))
+	}
+	text := protocol.AppendResult([]byte(`{"result":`), res, protocol.Revision20260728)
+	return call.send(append(text, '}'))
+}
+
+// failure is the status for an error of MCP.
+func (c *call) failure(err error) error {
+	_, told := errors.AsType[*protocol.Error](err)
+	if !told && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		c.front.cfg.Logger.Warn("a request failed", "method", c.method.name, "error", err)
+	}
+	return &rpc.StatusError{Status: status.OfError(err, c.raw)}
+}
+
+// request makes the MCP request of a message.
+func (c *call) request(wire []byte) (*protocol.Request, error) {
+	if c.method.wrapped {
+		var err error
+		if wire, err = unwrap(wire); err != nil {
+			return nil, fault.New(code.Code_INVALID_ARGUMENT, err, "the request cannot be read: %v", err)
+		}
+	}
+	if err := c.method.validate(wire); err != nil {
+		return nil, err
+	}
+	params, warnings, err := c.method.request.plain.AppendJSON(nil, wire)
+	switch {
+	case err != nil:
+		return nil, fault.New(code.Code_INVALID_ARGUMENT, err, "the request cannot be read: %v", err)
+	case len(warnings) > 0:
+		return nil, fault.New(code.Code_INVALID_ARGUMENT, nil, "the request cannot be JSON: %s", warnings[0])
+	}
+	meta, bad := protocol.ReadMeta(params)
+	if bad != nil {
+		return nil, c.failure(bad)
+	}
+	switch {
+	case meta.Revision == "":
+		c.terse, meta.Revision = true, protocol.Revision20260728
+	case !meta.Revision.Modern():
+		return nil, c.failure(protocol.UnsupportedVersion(string(meta.Revision)))
+	}
+	if meta.Capabilities == nil {
+		meta.Capabilities = json.RawMessage(`{}`)
+	}
+	if bad := mcpjson.CheckHeaders(c.rpc.Header, c.method.name, params, meta.Revision, false); bad != nil {
+		return nil, c.failure(bad)
+	}
+	r := &protocol.Request{
+		Method: c.method.name, Params: params, Meta: meta,
+		Caller: &protocol.Caller{Transport: c.rpc.Protocol, Header: c.rpc.Header, RemoteAddr: c.rpc.RemoteAddr},
+	}
+	// A client that speaks MCP in full would have said that it wants progress.
+	if c.method.kind == rpc.ServerStream && r.Meta.ProgressToken == nil && r.Method != protocol.MethodListen && c.terse {
+		r.Meta.ProgressToken = json.RawMessage(`"stream"`)
+		said, _ := jsontok.Lookup(params, "_meta")
+		r.Params = protocol.WithMeta(protocol.WithoutMember(params, "_meta"), said, protocol.MetaProgressToken, r.Meta.ProgressToken)
+	}
+	return r, nil
+}
+
+// notify sends a notification.
+func (c *call) notify(ctx context.Context, n *protocol.Notification) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	params := n.Params
+	if params == nil {
+		params = json.RawMessage(`{}`)
+	}
+	text := append([]byte(`{"method":`), strconv.Quote(n.Method)...)
+	return c.send(append(append(append(text, `,"params":`...), params...), '}'))
+}
+
+// send sends a response, given as JSON.
+func (c *call) send(text []byte) error {
+	wire, err := c.method.response.choose(c.raw).AppendWire(nil, text)
+	if err != nil {
+		c.front.cfg.Logger.Warn("what the server said is no MCP", "procedure", c.method.procedure, "error", err)
+		return fault.New(code.Code_INTERNAL, err, "what the MCP server said is no MCP")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rpc.Send(wire)
+}
+
+// unwrap returns the request in a Stream request. Where the field occurs more
+// than once, its parts are one message.
+func unwrap(wire []byte) ([]byte, error) {
+	var inner []byte
+	for len(wire) > 0 {
+		num, typ, n := protowire.ConsumeTag(wire)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		wire = wire[n:]
+		size := protowire.ConsumeFieldValue(num, typ, wire)
+		if size < 0 {
+			return nil, protowire.ParseError(size)
+		}
+		if num == requestField && typ == protowire.BytesType {
+			part, _ := protowire.ConsumeBytes(wire)
+			inner = append(inner, part...)
+		}
+		wire = wire[size:]
+	}
+	return inner, nil
+}
+
+// validate checks a request against the rules of its type.
+func (m *method) validate(wire []byte) error {
+	if m.check == nil {
+		return nil
+	}
+	message := m.messageType.New()
+	if err := proto.Unmarshal(wire, message.Interface()); err != nil {
+		return fault.New(code.Code_INVALID_ARGUMENT, err, "the request cannot be read: %v", err)
+	}
+	err := m.check.CheckMessage(message)
+	if bad, ok := errors.AsType[*transcode.ArgumentError](err); ok {
+		return &rpc.StatusError{Status: status.BadRequest(bad)}
+	}
+	return err
+}
+
+// messageType returns the generated type of a message.
+func messageType(md protoreflect.MessageDescriptor) (protoreflect.MessageType, error) {
+	mt, err := protoregistry.GlobalTypes.FindMessageByName(md.FullName())
+	if err != nil {
+		return nil, fmt.Errorf("mirror: %s: %w", md.FullName(), err)
+	}
+	return mt, nil
+}
