@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
 	mcpv1 "example.com/mcp-client/gen/mcp/v1"
 )
 
@@ -34,6 +36,9 @@ func (c *client) call(ctx context.Context, request *mcpv1.CallToolRequest) error
 // stream calls a tool and prints how far it has come. The last event has the
 // result.
 func (c *client) stream(ctx context.Context, request *mcpv1.CallToolRequest) error {
+	// Servers report progress to those who have a token for it.
+	request.Meta = proto.CloneOf(request.GetMeta())
+	request.Meta.ProgressToken = &mcpv1.ProgressToken{Token: &mcpv1.ProgressToken_Text{Text: request.GetName()}}
 	stream, err := c.mcp.StreamCallTool(ctx, &mcpv1.StreamCallToolRequest{Request: request})
 	if err != nil {
 		return err

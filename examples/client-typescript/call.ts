@@ -1,5 +1,7 @@
+import { clone, create } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 
+import { ProgressTokenSchema, RequestMetaSchema } from "./gen/mcp/v1/base_pb.js";
 import type { McpService } from "./gen/mcp/v1/service_pb.js";
 import type { CallToolRequest, CallToolResponse } from "./gen/mcp/v1/tools_pb.js";
 import { answer } from "./answer.ts";
@@ -25,6 +27,9 @@ export async function call(client: Client<typeof McpService>, request: CallToolR
 
 // Calls a tool and prints how far it has come. The last event has the result.
 export async function stream(client: Client<typeof McpService>, request: CallToolRequest): Promise<void> {
+  // Servers report progress to those who have a token for it.
+  request.meta = clone(RequestMetaSchema, request.meta ?? create(RequestMetaSchema));
+  request.meta.progressToken = create(ProgressTokenSchema, { token: { case: "text", value: request.name } });
   for await (const { event } of client.streamCallTool({ request })) {
     switch (event.case) {
       case "progress":
