@@ -112,6 +112,12 @@ func (o *options) measure(ctx context.Context, out, progress io.Writer) (err err
 				return err
 			}
 			more = o.callTables(results)
+		case partMirror:
+			t, err := o.measureMirror(ctx, b, progress)
+			if err != nil {
+				return err
+			}
+			more = []*table{t}
 		case partAllocations:
 			t, err := o.measureAllocations(ctx, b, progress)
 			if err != nil {

@@ -60,8 +60,10 @@ func (o *options) measureClients(ctx context.Context, floor, server *process, cl
 		}
 		sides = append(sides, s)
 		for _, c := range s.clients { // a connection without a request is soon closed
-			if _, _, err := c.listTools(); err != nil {
-				return nil, sideError(s, err)
+			if c, ok := c.(*client); ok {
+				if _, _, err := c.listTools(); err != nil {
+					return nil, sideError(s, err)
+				}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -59,6 +60,12 @@ func (c *client) end() error {
 	_, err := c.conn.roundTrip(c.request, &c.body)
 	return err
 }
+
+// close ends the session and the connection.
+func (c *client) close() error { return errors.Join(c.end(), c.conn.close()) }
+
+// check checks the answer to the last call.
+func (c *client) check(k *checker) error { return k.check(c) }
 
 // frame makes c.request of c.message.
 func (c *client) frame(verb, method, name string) {

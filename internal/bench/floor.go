@@ -94,18 +94,19 @@ func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out = append(out, `,"error":{"code":-32601,"message":"there is no such method or tool"}}`...)
 	default:
 		result, err := call(r.Context(), m.Params.Arguments)
-		if out, err = appendCallResult(out, result, err); err != nil {
+		if out, err = appendResult(append(out, `,"result":`...), result, err); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
+		out = append(out, '}')
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(out) // the client is gone
 }
 
-// appendCallResult appends a CallToolResult: the value as structured content
+// appendResult appends a CallToolResult: the value as structured content
 // and, as the specification asks for, as text.
-func appendCallResult(out, result []byte, fault error) ([]byte, error) {
+func appendResult(out, result []byte, fault error) ([]byte, error) {
 	text := string(result)
 	if fault != nil {
 		text = fault.Error()
@@ -114,11 +115,11 @@ func appendCallResult(out, result []byte, fault error) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("text of the result: %w", err)
 	}
-	out = append(append(out, `,"result":{"content":[{"type":"text","text":`...), quoted...)
+	out = append(append(out, `{"content":[{"type":"text","text":`...), quoted...)
 	if fault != nil {
 		out = append(out, `}],"isError":true`...)
 	} else {
 		out = append(append(out, `}],"structuredContent":`...), result...)
 	}
-	return append(out, `}}`...), nil
+	return append(out, '}'), nil
 }

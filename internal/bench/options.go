@@ -30,9 +30,10 @@ const (
 	partCalls       = "calls"
 	partAllocations = "allocations"
 	partScale       = "scale"
+	partMirror      = "mirror"
 )
 
-var allParts = []string{partCalls, partAllocations, partScale}
+var allParts = []string{partCalls, partMirror, partAllocations, partScale}
 
 // parseOptions reads the flags, and reports all mistakes at once.
 func parseOptions(args []string, usage io.Writer) (*options, error) {

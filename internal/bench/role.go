@@ -32,12 +32,14 @@ const (
 	roleCatalog = "catalog" // METHODS: a gRPC server with reflection for many methods
 	roleFloor   = "floor"   // BACKEND: the hand-written bridge
 	roleLibrary = "library" // BACKEND: the bridge as a library, with profiles
+	roleServer  = "server"  // an MCP server
+	roleProxy   = "proxy"   // SERVER: a proxy of JSON-RPC
 )
 
 // play plays a role until ctx ends.
 func play(ctx context.Context, args []string, out io.Writer) error {
 	role := os.Getenv(roleEnv)
-	if (role != roleBackend) != (len(args) == 1) {
+	if alone := role == roleBackend || role == roleServer; alone == (len(args) == 1) {
 		return fmt.Errorf("role %q with arguments %q", role, args)
 	}
 	switch role {
@@ -55,6 +57,15 @@ func play(ctx context.Context, args []string, out io.Writer) error {
 		return serveGRPC(ctx, s, out)
 	case roleFloor:
 		return serveHTTP(ctx, newFloor(args[0]), out)
+	case roleServer:
+		s, err := newServer()
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return serveHTTP(ctx, s, out)
+	case roleProxy:
+		return serveHTTP(ctx, newProxy(args[0]), out)
 	case roleLibrary:
 		return serveLibrary(ctx, args[0], out)
 	default:

@@ -13,7 +13,17 @@ import (
 type side struct {
 	name    string
 	process *process
-	clients []*client
+	clients []caller
+}
+
+// caller is a client of a side. One goroutine at a time may use it.
+type caller interface {
+	// prepare makes the request of a call, call sends it and reads the answer,
+	// and check checks that.
+	prepare(w *work)
+	call(w *work) error
+	check(k *checker) error
+	close() error
 }
 
 // newSide opens clients of a server, each on a connection of its own.
@@ -36,7 +46,7 @@ func newSide(ctx context.Context, name string, p *process, revision string, clie
 func (s *side) close() error {
 	errs := make([]error, 0, len(s.clients))
 	for _, c := range s.clients {
-		errs = append(errs, c.end(), c.conn.close())
+		errs = append(errs, c.close())
 	}
 	return errors.Join(errs...)
 }
@@ -87,7 +97,7 @@ func (s *side) turn(k *checker, clients, calls int) (sample, error) {
 }
 
 // callUntil calls as long as calls are left, and appends what each took.
-func callUntil(c *client, k *checker, left *atomic.Int64, took []time.Duration) ([]time.Duration, error) {
+func callUntil(c caller, k *checker, left *atomic.Int64, took []time.Duration) ([]time.Duration, error) {
 	for left.Add(-1) >= 0 {
 		c.prepare(k.work)
 		start := time.Now()
@@ -95,7 +105,7 @@ func callUntil(c *client, k *checker, left *atomic.Int64, took []time.Duration) 
 			return took, err
 		}
 		took = append(took, time.Since(start))
-		if err := k.check(c); err != nil {
+		if err := c.check(k); err != nil {
 			return took, err
 		}
 	}

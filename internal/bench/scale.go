@@ -103,7 +103,11 @@ func (b *bed) firstList(ctx context.Context, upstream string, tools int, flags [
 
 // listAll lists, and checks how many tools there are.
 func listAll(s *side, want int, size *int) error {
-	tools, n, err := s.clients[0].listTools()
+	c, ok := s.clients[0].(*client)
+	if !ok {
+		return fmt.Errorf("%s has no clients of JSON-RPC", s.name)
+	}
+	tools, n, err := c.listTools()
 	if err == nil && tools != want {
 		err = fmt.Errorf("tools/list has %d tools, want %d", tools, want)
 	}

@@ -272,7 +272,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"internal/bench"},
-		may:       []string{"bridge", "bridge/grpcgo", "protocol", "protocol/streamable", "gen/bench/..."},
+		may:       []string{"bridge", "bridge/grpcgo", "protocol", "protocol/streamable", "gen/bench/...", "gen/mcp/v1"},
 		elsewhere: slices.Concat(protobuf, grpc, connect, []string{"golang.org/x/sys/..."}),
 		why:       "what measures the bridge uses it as its users do, and brings its own backend and floor",
 	},
