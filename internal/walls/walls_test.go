@@ -103,7 +103,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/schema"},
-		may:       []string{"bridge/internal/customoption", "gen/mcp/..."},
+		may:       []string{"bridge/internal/customoption", "bridge/internal/transcode"},
 		elsewhere: slices.Concat(protobuf, validate),
 		why:       "what a type becomes is a matter of its descriptor",
 	},

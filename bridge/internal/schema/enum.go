@@ -1,12 +1,15 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 const (
@@ -90,8 +93,11 @@ func (c *cache) newEnum(ed protoreflect.EnumDescriptor, hideZero bool, keep func
 	e.open = e.open && !ed.IsClosed()
 	e.doc = comment(ed)
 	values := ed.Values()
+	literals := transcode.Literals(ed)
 	hide := func(v protoreflect.EnumValueDescriptor) bool {
-		return hideZero && v.Number() == 0 && values.Len() > 1 &&
+		// A zero without a literal, among values that have one, stands for none.
+		unset := hideZero || c.dir != output && literals != nil && literals[0] == ""
+		return unset && v.Number() == 0 && values.Len() > 1 &&
 			(v.Name() == "UNSPECIFIED" || strings.HasSuffix(string(v.Name()), "_UNSPECIFIED"))
 	}
 	seen := make(map[protoreflect.EnumNumber]bool, values.Len())
@@ -103,7 +109,7 @@ func (c *cache) newEnum(ed protoreflect.EnumDescriptor, hideZero bool, keep func
 			seen[v.Number()] = true
 			continue
 		}
-		switch name := string(v.Name()); {
+		switch name := cmp.Or(literals[v.Number()], string(v.Name())); {
 		case !seen[v.Number()]:
 			seen[v.Number()] = true
 			names = append(names, name)
@@ -122,7 +128,7 @@ func (c *cache) newEnum(ed protoreflect.EnumDescriptor, hideZero bool, keep func
 		if doc == "" {
 			continue
 		}
-		line := clip(string(v.Name()), maxNameText) + ": " + doc
+		line := clip(cmp.Or(literals[v.Number()], string(v.Name())), maxNameText) + ": " + doc
 		if text += len(line) + 1; text > room {
 			continue
 		}

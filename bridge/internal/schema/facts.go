@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 // factBook holds what descriptors say whichever way a message travels. It is
@@ -19,6 +21,14 @@ type messageFacts struct {
 	doc    string
 	once   sync.Once
 	fields []fieldFacts
+	shaped sync.Once
+	json   *transcode.Shape // or nil
+}
+
+// shape returns how the JSON of the message differs from ProtoJSON, or nil.
+func (f *messageFacts) shape() *transcode.Shape {
+	f.shaped.Do(func() { f.json = transcode.ShapeOf(f.desc) })
+	return f.json
 }
 
 // fieldFacts is what the descriptor of a field says.

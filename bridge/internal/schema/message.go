@@ -146,6 +146,11 @@ func (c *cache) addFields(info *messageInfo) {
 	info.rules = rules.text
 	fields := md.Fields()
 	facts := info.facts.read()
+	shape := info.facts.shape()
+	if shape != nil && shape.Arms != nil && shape.Content == "" {
+		c.addUnion(info, shape)
+		return
+	}
 	seen := make(map[string]bool, fields.Len())
 	oneofs := make(map[protoreflect.FullName]string)
 	info.fields = make([]*fieldInfo, 0, fields.Len())
@@ -156,6 +161,11 @@ func (c *cache) addFields(info *messageInfo) {
 			continue
 		}
 		name := fd.JSONName()
+		if shape != nil {
+			if name = shape.Fields[i].Name; name == "" || shape.Fields[i].Forms && seen[name] {
+				continue
+			}
+		}
 		if !validKey(name) || seen[name] {
 			info.unlisted = append(info.unlisted, strings.Map(visible, clip(name, 64)))
 			continue
@@ -177,7 +187,7 @@ func (c *cache) addFields(info *messageInfo) {
 			says = c.fieldRules(fd, o.rules, rules.members[fd.Name()])
 		}
 		group := fd.ContainingOneof()
-		if group != nil && group.IsSynthetic() {
+		if group != nil && (group.IsSynthetic() || shape != nil && shape.Fields[i].Forms) {
 			group = nil
 		}
 		if group != nil {
@@ -190,7 +200,11 @@ func (c *cache) addFields(info *messageInfo) {
 		}
 		f.required = (c.dir == input || c.dir == reference && !o.outputOnly) &&
 			(says.required() || group == nil && (o.required || fd.Cardinality() == protoreflect.Required))
-		f.value = c.field(fd, says)
+		if shape != nil {
+			f.value = c.shaped(fd, shape.Fields[i], says)
+		} else {
+			f.value = c.field(fd, says)
+		}
 		if c.full {
 			if d := defaultValue(fd); d != "" {
 				f.value = f.value.with(`,"default":` + d)
@@ -200,7 +214,7 @@ func (c *cache) addFields(info *messageInfo) {
 	if c.full {
 		info.extras = unions(append(info.groups, rules.groups(seen)...))
 		// Extensions are no properties, but may be sent.
-		if c.dir != output && len(info.unlisted) == 0 && md.ExtensionRanges().Len() == 0 {
+		if c.dir != output && len(info.unlisted) == 0 && md.ExtensionRanges().Len() == 0 && (shape == nil || !shape.Open) {
 			info.extras += `,"additionalProperties":false`
 		}
 	}
@@ -246,7 +260,7 @@ func (c *cache) single(fd protoreflect.FieldDescriptor, says fieldRules) *value 
 			if c.full {
 				v = fullWellKnown(md.FullName(), v, c.dir)
 			}
-		} else {
+		} else if v = c.bare(md, 0); v == nil {
 			v = &value{message: md, lax: says.lax}
 		}
 	case protoreflect.EnumKind:
@@ -269,8 +283,12 @@ func (c *cache) oneof(info *messageInfo, od protoreflect.OneofDescriptor) string
 	var names []string
 	for i := range od.Fields().Len() {
 		fd := od.Fields().Get(i)
-		if facts[fd.Index()].travels(c.dir) {
-			names = append(names, strings.Map(visible, fd.JSONName()))
+		name := fd.JSONName()
+		if shape := info.facts.shape(); shape != nil {
+			name = shape.Fields[fd.Index()].Name
+		}
+		if name != "" && facts[fd.Index()].travels(c.dir) {
+			names = append(names, strings.Map(visible, name))
 		}
 	}
 	name := clip(string(od.Name()), maxNameText)

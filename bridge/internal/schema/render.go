@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -276,7 +277,11 @@ func (e *encoder) head() *head {
 	e.value(v, true)
 	h := &head{bytes: slices.Clone(e.buf), pruned: e.sampled || e.state == closed}
 	if v.messageOf() != nil {
-		h.tail = pick(v.message != nil, "}", "}}")
+		for v.message == nil {
+			h.tail += "}"
+			v = cmp.Or(v.list, v.mapping)
+		}
+		h.tail += "}"
 	}
 	return h
 }
