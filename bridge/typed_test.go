@@ -8,7 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/dynamicpb"
+
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
+	"github.com/mcp-bridge/mcp-bridge/internal/dynbackend"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
 	"github.com/mcp-bridge/mcp-bridge/internal/samejson"
@@ -169,3 +176,60 @@ func TestTypedElicitation(t *testing.T) {
 }
 
 const required = `{"requestState":"sealed","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}}}`
+
+// TestTypedByHand puts a Bridge in front of a backend that implements an exported
+// service by itself.
+func TestTypedByHand(t *testing.T) {
+	t.Parallel()
+	e, err := bridge.ExportProto(t.Context(), protocol.HandlerFunc(func(_ context.Context, r *protocol.Request, _ protocol.Notifier) (*protocol.Result, error) {
+		if r.Method != protocol.MethodListTools {
+			return nil, protocol.MethodNotFound(r.Method)
+		}
+		return &protocol.Result{Body: json.RawMessage(`{"tools":[{"name":"paint","inputSchema":{"type":"object","properties":{
+			"colour":{"enum":["dark blue","red"]},"coats":{"type":"integer"},"walls":{"type":"array","items":{"type":"array","items":{"type":"string"}}}}}}]}`)}, nil
+	}), bridge.ExportConfig{Dir: t.TempDir(), Package: "acme.v1", Name: "painter"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]string)
+	for path, text := range e.Files {
+		if strings.HasSuffix(path, ".proto") {
+			files[path] = string(text)
+		}
+	}
+	b := start(t, dynbackend.Start(t, files, map[string]dynbackend.Method{
+		"Paint": func(_ context.Context, request, response *dynamicpb.Message) error {
+			text, err := protojson.Marshal(request)
+			if err != nil {
+				return err
+			}
+			if strings.Contains(string(text), "COLOUR_RED") {
+				st, err := status.New(codes.Unknown, "no red").WithDetails(&mcpv1.ToolError{Result: &mcpv1.CallToolResult{
+					IsError: new(true), Content: []*mcpv1.ContentBlock{{Content: &mcpv1.ContentBlock_Text{Text: &mcpv1.TextContent{Text: "there is no red"}}}},
+				}})
+				if err != nil {
+					return err
+				}
+				return st.Err()
+			}
+			return protojson.Unmarshal([]byte(`{"content":[{"text":{"text":"painted"}}],"structuredRaw":"eyJhIjoxfQ=="}`), response)
+		},
+	}))
+	paint := listTools(t, b)["paint"]
+	for _, want := range []string{`"enum":["dark blue","red"]`, `"coats":{"type":"integer"`, `"walls":{"type":"array","items":{"type":"array","items":{"type":"string"}}}`} {
+		if !strings.Contains(string(paint.InputSchema), want) {
+			t.Errorf("%s is missing in %s", want, paint.InputSchema)
+		}
+	}
+	if paint.OutputSchema != nil {
+		t.Errorf("%+v", paint)
+	}
+	res, err := b.Handle(t.Context(), request(protocol.MethodCallTool, `{"name":"paint","arguments":{"colour":"dark blue","coats":2,"walls":[["north"],[]]}}`), protocol.Discard)
+	if want := `{"structuredContent":{"a":1},"content":[{"type":"text","text":"painted"}]}`; err != nil || !samejson.Equal(res.Body, []byte(want)) {
+		t.Errorf("got %+v, %v", res, err)
+	}
+	res, err = b.Handle(t.Context(), request(protocol.MethodCallTool, `{"name":"paint","arguments":{"colour":"red"}}`), protocol.Discard)
+	if want := `{"content":[{"type":"text","text":"there is no red"}],"isError":true}`; err != nil || !samejson.Equal(res.Body, []byte(want)) {
+		t.Errorf("got %+v, %v", res, err)
+	}
+}
