@@ -2,6 +2,7 @@ package bridge_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -105,4 +106,50 @@ func ExampleBridge_HTTPHandler_middleware() {
 	endpoint.ServeHTTP(recorder, request)
 	fmt.Println(recorder.Body)
 	// Output: {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"deleting is not for agents"}}
+}
+
+// Whatever answers MCP can be called with types, an RPC for each tool.
+func ExampleNewTypedService() {
+	weather := protocol.HandlerFunc(func(_ context.Context, r *protocol.Request, _ protocol.Notifier) (*protocol.Result, error) {
+		switch r.Method { // in a program, this is the client of an MCP server
+		case protocol.MethodListTools:
+			return &protocol.Result{
+				Server: json.RawMessage(`{"name":"weather"}`),
+				Body:   json.RawMessage(`{"tools":[{"name":"get_forecast","inputSchema":{"type":"object","properties":{"city":{"type":"string"}}},"outputSchema":{"type":"object","properties":{"degrees":{"type":"number"}}}}]}`),
+			}, nil
+		case protocol.MethodCallTool:
+			return &protocol.Result{Body: json.RawMessage(`{"content":[],"structuredContent":{"degrees":-3.5}}`)}, nil
+		default:
+			return nil, protocol.MethodNotFound(r.Method)
+		}
+	})
+	typed, err := bridge.NewTypedService(context.Background(), bridge.TypedConfig{Handler: weather})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer typed.Close()
+	handler, err := bridge.NewGRPCHandler(bridge.GRPCConfig{Handler: weather, Typed: typed})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer handler.Close()
+	mux := http.NewServeMux()
+	handler.Mount(mux)
+
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	resp, err := http.Post(server.URL+"/"+typed.Name()+"/GetForecast", "application/json", strings.NewReader(`{"city":"Oslo"}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(typed.Name())
+	fmt.Println(string(body))
+	// Output:
+	// mcp.gen.weather.v1.WeatherTools
+	// {"structured":{"degrees":-3.5}}
 }
