@@ -84,6 +84,11 @@ func TestClient(t *testing.T) {
 					t.Errorf("%s %s:\ngot  %s\nwant %s", tt.method, tt.params, got, tt.want)
 				}
 			}
+			// What a bridge says of the server behind it reaches the client.
+			_, err := c.Handle(t.Context(), ask(protocol.MethodCallTool, `{"name":"down"}`), protocol.Discard)
+			if got := protocol.AsError(err); got.Code != protocol.CodeInternalError || got.Message != "the MCP server is down" {
+				t.Errorf("down: %v", got)
+			}
 		})
 	}
 }

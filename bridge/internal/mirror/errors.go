@@ -32,15 +32,17 @@ func ClientError(ctx context.Context, r *protocol.Request, err error, trailer *r
 	if failed.Code() == code.Code_UNAUTHENTICATED && trailer != nil {
 		challenge = challengeOf(trailer.Trailer, trailer.Header)
 	}
+	kind, message := kindOf(failed)
 	if text := status.RPCError(failed.Status); text != nil {
 		fault := jsonrpc.ReadError(text)
 		fault.Challenge = challenge
+		if fault.Code != protocol.CodeInternalError || challenge != "" || kind == protocol.UpstreamRejected {
+			return fault
+		}
+		message = fault.Message // of a bridge that could not ask what is behind it
+	} else if fault := statusFault(r, failed); fault != nil {
 		return fault
 	}
-	if fault := statusFault(r, failed); fault != nil {
-		return fault
-	}
-	kind, message := kindOf(failed)
 	return &protocol.UpstreamError{
 		Kind: kind, Message: message, Err: err, RetryAfter: retryAfter(failed.Status), Challenge: challenge,
 		// Only what never left is sure not to have been begun.

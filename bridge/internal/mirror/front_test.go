@@ -272,7 +272,7 @@ func TestErrors(t *testing.T) {
 			_, err := c.ReadResource(t.Context(), &mcpv1.ReadResourceRequest{Uri: "x:y"})
 			return err
 		}, connect.CodeNotFound, "no such resource"},
-		{func() error { _, err := c.CallTool(t.Context(), &mcpv1.CallToolRequest{Name: "down"}); return err }, connect.CodeUnavailable, ""},
+		{func() error { _, err := c.CallTool(t.Context(), &mcpv1.CallToolRequest{Name: "down"}); return err }, connect.CodeUnavailable, "the MCP server is down"},
 		{func() error { _, err := c.CallTool(t.Context(), &mcpv1.CallToolRequest{Name: "panic"}); return err }, connect.CodeInternal, ""},
 		{func() error { _, err := c.CallTool(t.Context(), &mcpv1.CallToolRequest{Name: "malformed"}); return err }, connect.CodeInternal, ""},
 		{func() error {

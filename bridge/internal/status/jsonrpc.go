@@ -68,9 +68,9 @@ var kinds = map[protocol.UpstreamKind]code.Code{
 }
 
 // OfError returns the status for what a Handler returns in place of a result.
-// An error of JSON-RPC is a detail of it, a JsonRpcError, whole, with arbitrary
-// JSON as text if raw is set. An error without code is INTERNAL and hides its
-// text.
+// The error of JSON-RPC that other clients get is a detail of it, a JsonRpcError,
+// whole, with arbitrary JSON as text if raw is set. An error without code is
+// INTERNAL and hides its text.
 func OfError(err error, raw bool) *statuspb.Status {
 	if upstream, ok := errors.AsType[*protocol.UpstreamError](err); ok {
 		c, ok := kinds[upstream.Kind]
@@ -84,6 +84,7 @@ func OfError(err error, raw bool) *statuspb.Status {
 				st.Details = append(st.Details, packed)
 			}
 		}
+		addRPCError(st, protocol.AsError(err), raw)
 		return st
 	}
 	if _, ok := errors.AsType[*protocol.Error](err); !ok {
@@ -96,13 +97,20 @@ func OfError(err error, raw bool) *statuspb.Status {
 	}
 	e := protocol.AsError(err)
 	st := &statuspb.Status{Code: int32(codeOf(e)), Message: e.Message}
-	if codec, err := rpcErrors(raw); err == nil { // it always compiles
-		// An error that is no MCP is one without the detail.
-		if wire, err := codec.AppendWire(nil, appendError(e)); err == nil {
-			st.Details = append(st.Details, &anypb.Any{TypeUrl: typeURL + string(rpcErrorType.FullName()), Value: wire})
-		}
-	}
+	addRPCError(st, e, raw)
 	return st
+}
+
+// addRPCError adds an error to the details of a status, but for one that is no
+// MCP.
+func addRPCError(st *statuspb.Status, e *protocol.Error, raw bool) {
+	codec, err := rpcErrors(raw)
+	if err != nil {
+		return // it always compiles
+	}
+	if wire, err := codec.AppendWire(nil, appendError(e)); err == nil {
+		st.Details = append(st.Details, &anypb.Any{TypeUrl: typeURL + string(rpcErrorType.FullName()), Value: wire})
+	}
 }
 
 // RPCError returns the error of JSON-RPC that a status of [OfError] has in its

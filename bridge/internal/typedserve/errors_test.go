@@ -90,7 +90,11 @@ func TestErrors(t *testing.T) {
 			}
 		}},
 		{"down", failing(&protocol.UpstreamError{Kind: protocol.UpstreamThrottled, Message: "slower", RetryAfter: time.Second}), code.Code_RESOURCE_EXHAUSTED, "slower", func(t *testing.T, st *statuspb.Status) {
-			if detail(t, st, &errdetails.RetryInfo{}).GetRetryDelay().AsDuration() != time.Second {
+			if len(st.GetDetails()) != 2 {
+				t.Fatalf("got %v", st)
+			}
+			retry, fault := &statuspb.Status{Details: st.GetDetails()[:1]}, &statuspb.Status{Details: st.GetDetails()[1:]}
+			if detail(t, retry, &errdetails.RetryInfo{}).GetRetryDelay().AsDuration() != time.Second || detail(t, fault, &mcpv1.JsonRpcError{}).GetCode() != -32603 {
 				t.Errorf("got %v", st)
 			}
 		}},
