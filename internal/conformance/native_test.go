@@ -1,12 +1,9 @@
 package conformance
 
 import (
-	"bytes"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"sync"
 	"testing"
 )
@@ -21,41 +18,7 @@ func startExample(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := freeAddress(t)
-	cmd := exec.Command(program, "-listen", addr)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Error(err)
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the server: %v", err)
-		}
-		if t.Failed() {
-			t.Logf("the server said:\n%s", stderr.Bytes())
-		}
-	})
-	awaitListener(t, addr)
-	return addr
-}
-
-// freeAddress returns an address on which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	lis, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := lis.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	return lis.Addr().String()
+	return startListening(t, os.Interrupt, program, func(addr string) []string { return []string{"-listen", addr} })
 }
 
 // TestNative runs all that the revisions require, and what the suite runs with

@@ -1,64 +1,15 @@
 package conformance
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
 )
-
-// binaries is where programs are built.
-var binaries string
-
-func TestMain(m *testing.M) { os.Exit(runTests(m)) }
-
-func runTests(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "conformance")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	binaries = dir
-	return m.Run()
-}
-
-// build builds a program.
-func build(args ...string) (path string, err error) {
-	program := args[len(args)-1]
-	cmd := exec.Command("go", append([]string{"build", "-o", binaries + string(filepath.Separator)}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build %s: %w\n%s", program, err, out)
-	}
-	return filepath.Join(binaries, filepath.Base(program)), nil
-}
-
-// buildOwn builds a command of this module, with the race detector where the
-// test has it.
-func buildOwn(command string) (string, error) {
-	command = "github.com/mcp-bridge/mcp-bridge/" + command
-	info, ok := debug.ReadBuildInfo()
-	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		return build("-race", command)
-	}
-	return build(command)
-}
-
-// buildBridge builds the bridge.
-var buildBridge = sync.OnceValues(func() (string, error) { return buildOwn("cmd/mcp-bridge") })
 
 // buildReference builds the reference server that the module tools/reference
 // pins. It belongs to the working directory of the tests to find that module.
@@ -80,96 +31,21 @@ func referenceProgram(t *testing.T) string {
 // refuses requests of 2026-07-28, a modern one has no sessions.
 func startReference(t *testing.T, modern bool) string {
 	t.Helper()
-	program := referenceProgram(t)
-	addr := freeAddress(t)
-	cmd := exec.Command(program, "-http", addr, fmt.Sprintf("-stateless=%t", modern))
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cmd.Process.Kill(); err != nil {
-			t.Error(err)
-		}
-		_ = cmd.Wait() // killed
-		if t.Failed() {
-			t.Logf("the reference server said:\n%s", stderr.Bytes())
-		}
+	return "http://" + startListening(t, os.Kill, referenceProgram(t), func(addr string) []string {
+		return []string{"-http", addr, fmt.Sprintf("-stateless=%t", modern)}
 	})
-	awaitListener(t, addr)
-	return "http://" + addr
-}
-
-// awaitListener waits until something listens.
-func awaitListener(t *testing.T, addr string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-		if err == nil {
-			_ = conn.Close() // it served its purpose
-			return
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			t.Fatalf("nothing listens on %s: %v", addr, err)
-		}
-	}
-}
-
-// serve runs `mcp-bridge serve` and returns the URL of its MCP endpoint.
-func serve(t *testing.T, args ...string) string {
-	t.Helper()
-	program, err := buildBridge()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(program, append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...)...)
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Error(err)
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("serve: %v", err)
-		}
-		if t.Failed() {
-			t.Logf("serve said:\n%s", stderr.Bytes())
-		}
-	})
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	if err != nil {
-		t.Fatalf("serve said nothing: %v", err)
-	}
-	var started struct{ URL string }
-	if err := json.Unmarshal(line, &started); err != nil || started.URL == "" {
-		t.Fatalf("serve said %q", line)
-	}
-	return started.URL
 }
 
 // TestReference runs the suite through the bridge in front of the reference
 // server, of the era of the suite's revision and of the other one; and through
 // two bridges with McpService between them, over gRPC, gRPC-Web and Connect, so
-// that every message is one of mcp.v1 on its way. By itself
-// the server passes 26 and 44 checks of the first suite, 56, 82 and 153 of the
-// second. Not all of them are made here: the bridge answers with JSON what does
-// not take long, and then the suite does not look at event streams, which is one
-// check, and another one where there is server-sse-polling; and what has failed
-// is not looked at further.
+// that every message is one of mcp.v1 on its way.
+//
+// By itself the server passes 26 and 44 checks of the first suite, 56, 82 and
+// 153 of the second. Not all of them are made here: the bridge answers with JSON
+// what does not take long, and then the suite does not look at event streams,
+// which is one check, and another one where there is server-sse-polling; and what
+// has failed is not looked at further.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
