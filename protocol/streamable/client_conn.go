@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,16 +42,23 @@ type clientConn struct {
 	stray   func(*jsonrpc.Message)
 	err     error
 	done    chan struct{}
-	// expected takes the responses to calls of the session, by id.
-	expected map[string]func(*jsonrpc.Message)
+	// expected are the calls of the session that have no response, by id.
+	expected map[string]*expectedCall
 	// listening is closed once the GET stream is open, or there will be none.
 	listening chan struct{}
+}
+
+// expectedCall is a call of a session.
+type expectedCall struct {
+	*peer.Call
+
+	take func(*jsonrpc.Message) // a response that comes on another stream; under the lock
 }
 
 var _ peer.Conn = (*clientConn)(nil)
 
 func newClientConn(web *webclient.Web) *clientConn {
-	c := &clientConn{web: web, done: make(chan struct{}), listening: make(chan struct{}), expected: make(map[string]func(*jsonrpc.Message))}
+	c := &clientConn{web: web, done: make(chan struct{}), listening: make(chan struct{}), expected: make(map[string]*expectedCall)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -77,6 +86,10 @@ func (c *clientConn) Err() error {
 func (c *clientConn) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.failLocked(err)
+}
+
+func (c *clientConn) failLocked(err error) {
 	if c.err == nil {
 		c.err = err
 		close(c.done)
@@ -92,20 +105,28 @@ func (c *clientConn) start(f func()) {
 	}
 }
 
-// Close ends the session, if there is one, and tells the server.
+// Close ends the session, if there is one, and tells the server: first of the
+// calls that are under way, because servers may wait for them.
 func (c *clientConn) Close() {
-	gone := errors.Is(c.Err(), peer.ErrSessionGone)
-	c.fail(peer.Unavailable(peer.ErrClosed, "the connection to the MCP server is closed"))
+	c.mu.Lock()
+	session, gone := c.session, errors.Is(c.err, peer.ErrSessionGone)
+	c.failLocked(peer.Unavailable(peer.ErrClosed, "the connection to the MCP server is closed"))
+	calls := slices.Collect(maps.Values(c.expected)) // they can start nothing any more
+	c.mu.Unlock()
 	c.cancel()
 	c.wg.Wait()
-	c.mu.Lock()
-	session := c.session
-	c.mu.Unlock()
 	if session == "" || gone {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
+	var told sync.WaitGroup
+	for _, call := range calls {
+		if !call.Uncancellable {
+			told.Go(func() { c.tellCancelled(ctx, call.Call) })
+		}
+	}
+	told.Wait()
 	response, err := c.web.Do(ctx, http.MethodDelete, c.web.URL, nil, c.header, c.own(http.Header{})) //nolint:bodyclose // Drop does
 	if err != nil {
 		c.web.Log.Debug("the MCP server was not told of the end of a session", "error", err)
@@ -192,21 +213,26 @@ func (c *clientConn) Call(ctx context.Context, call *peer.Call) (*jsonrpc.Messag
 	defer context.AfterFunc(c.ctx, func() { cancel(c.Err()) })()
 	answered := c.expect(call, cancel)
 	m, err := c.call(ctx, call)
+	if err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errAnswered) && !call.Modern && !call.Uncancellable {
+		// A dropped stream is no cancellation (2025-11-25 basic/transports,
+		// Sending Messages to the Server). Close waits for it, and does it where
+		// it has come first.
+		c.start(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), closeTimeout)
+			defer cancel()
+			c.tellCancelled(ctx, call)
+		})
+	}
 	if late := answered(); late != nil && err != nil {
 		return late, nil
 	}
-	if err != nil && ctx.Err() != nil && !call.Modern && !call.Uncancellable {
-		// A dropped stream is no cancellation (2025-11-25 basic/transports,
-		// Sending Messages to the Server).
-		c.start(func() {
-			ctx, cancel := context.WithTimeout(c.ctx, closeTimeout)
-			defer cancel()
-			if err := c.Send(ctx, peer.Cancelled(call.ID), call.Header); err != nil {
-				c.web.Log.Debug("cancellation not delivered", "method", call.Method, "error", err)
-			}
-		})
-	}
 	return m, err
+}
+
+func (c *clientConn) tellCancelled(ctx context.Context, call *peer.Call) {
+	if err := c.Send(ctx, peer.Cancelled(call.ID), call.Header); err != nil {
+		c.web.Log.DebugContext(ctx, "cancellation not delivered", "method", call.Method, "error", err)
+	}
 }
 
 // errAnswered is the cause of the context of a call whose response has come
@@ -222,12 +248,12 @@ func (c *clientConn) expect(call *peer.Call, cancel context.CancelCauseFunc) fun
 	var response *jsonrpc.Message
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.expected[string(call.ID)] = func(m *jsonrpc.Message) { // under the lock
+	c.expected[string(call.ID)] = &expectedCall{Call: call, take: func(m *jsonrpc.Message) {
 		if response == nil {
 			response = m
 			cancel(errAnswered)
 		}
-	}
+	}}
 	return func() *jsonrpc.Message {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -240,8 +266,8 @@ func (c *clientConn) expect(call *peer.Call, cancel context.CancelCauseFunc) fun
 func (c *clientConn) answer(m *jsonrpc.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if take := c.expected[string(m.ID)]; take != nil {
-		take(m)
+	if call := c.expected[string(m.ID)]; call != nil {
+		call.take(m)
 		return
 	}
 	c.web.Log.Debug("a response to no request was ignored", "id", string(m.ID))

@@ -464,6 +464,59 @@ func TestCallerLeaves(t *testing.T) {
 	}
 }
 
+// TestCloseCancels: a server that waits for its calls before it ends a session
+// hears first that they are cancelled.
+func TestCloseCancels(t *testing.T) {
+	t.Parallel()
+	var (
+		serve     = past(func(http.ResponseWriter, *http.Request, message) {})
+		asked     = make(chan struct{}, 2)
+		cancelled = make(chan struct{}, 2)
+		ended     = make(chan int, 1)
+	)
+	c := startFake(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		switch {
+		case m.Method == "tools/call":
+			w.Header().Set("Content-Type", "text/event-stream")
+			if strings.Contains(m.body, "parked") {
+				fmt.Fprint(w, `data: {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}`+"\n\n")
+			}
+			w.(http.Flusher).Flush()
+			asked <- struct{}{}
+			<-r.Context().Done()
+		case m.Method == "notifications/cancelled":
+			cancelled <- struct{}{}
+			w.WriteHeader(http.StatusAccepted)
+		case r.Method == http.MethodDelete:
+			ended <- len(cancelled)
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			serve(w, r, m)
+		}
+	})
+	r := toolCall("parked")
+	r.Meta.Capabilities = json.RawMessage(`{"elicitation":{}}`)
+	if res, err := c.Handle(t.Context(), r, protocol.Discard); err != nil || res.Type != protocol.ResultInputRequired {
+		t.Fatalf("%v, %v", res, err)
+	}
+	prototest.Await(t, asked, "the first call")
+	done := make(chan error, 1)
+	go func() {
+		r := toolCall("slow")
+		r.Meta.Capabilities = json.RawMessage(`{"elicitation":{}}`)
+		_, err := c.Handle(context.Background(), r, protocol.Discard)
+		done <- err
+	}()
+	prototest.Await(t, asked, "the second call")
+	c.Close()
+	if n := prototest.Await(t, ended, "the end of the session"); n != 2 {
+		t.Errorf("%d of 2 calls were cancelled before the session ended", n)
+	}
+	if err := prototest.Await(t, done, "the second call's end"); err == nil {
+		t.Error("a call of a closed client ended well")
+	}
+}
+
 // TestUnknownMethod: to a legacy server without an error of JSON-RPC for a
 // method that it does not know, it is one. A method of MCP that it refuses as
 // HTTP is another matter.
