@@ -31,6 +31,9 @@ Several upstreams, of any kind, are served as one. Tools and prompts that they
 call the same get NAME_ before their names, and one that is down takes only its
 own part with it, until it is back.
 
+With --typed the tools are also a service with an RPC for each of them: that of
+the files that export has written, or one that is made on the spot.
+
 There is no authentication: listen on a loopback address, which
 is the default, or put a proxy that authenticates in front.
 
@@ -43,6 +46,7 @@ signal ends the program at once.`,
   mcp-bridge serve -- npx -y @modelcontextprotocol/server-everything
   mcp-bridge serve mcp+grpc://localhost:9090
   mcp-bridge serve books=grpc://localhost:50051 https://mcp.example.com/mcp -- npx -y @modelcontextprotocol/server-everything
+  mcp-bridge serve --typed proto/ -- npx -y @modelcontextprotocol/server-everything
   mcp-bridge serve --header 'authorization: Bearer TOKEN' https://mcp.example.com/mcp`,
 		Args: someUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {

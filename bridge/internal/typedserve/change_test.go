@@ -38,6 +38,8 @@ type logs struct {
 
 func newLogs() *logs { return &logs{more: make(chan struct{}, 1)} }
 
+func (l *logs) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
 func (l *logs) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +82,7 @@ func TestListChanged(t *testing.T) {
 		return echoing(ctx, params, r, n)
 	}
 	log := newLogs()
-	s, addr := serve(t, typedserve.Config{Handler: f, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	s, addr := serve(t, typedserve.Config{Handler: f, Logger: log.logger()})
 	c := connect(t, "grpc://"+addr, s.Service())
 	service := c.find()
 	add, say := method(t, service, "Add"), method(t, service, "Say")
@@ -143,7 +145,7 @@ func TestByFiles(t *testing.T) {
 	f.call = echoing
 	write(t, f, dir, "acme.v1")
 	log := newLogs()
-	s, addr := serve(t, typedserve.Config{Handler: f, Dir: dir, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	s, addr := serve(t, typedserve.Config{Handler: f, Dir: dir, Logger: log.logger()})
 	if s.Service() != "acme.v1.FakeTools" {
 		t.Errorf("the service is %s", s.Service())
 	}
