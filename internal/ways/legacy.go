@@ -64,12 +64,12 @@ var idMember = regexp.MustCompile(`"id":(\d+)`)
 
 // Write hides from the server what its revision does not have.
 func (d *duplex) Write(p []byte) (int, error) {
-	if d.revision != Modern && bytes.Contains(p, []byte(`"server/discover"`)) {
-		id := idMember.FindSubmatch(p)[1]
-		go d.say([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"what?"}}` + "\n"))
+	message, answer := Hide(p, d.revision)
+	if answer != nil {
+		go d.say(append(answer, '\n'))
 		return len(p), nil
 	}
-	_, err := d.out.Write(asking(p, d.revision))
+	_, err := d.out.Write(message)
 	return len(p), err
 }
 
@@ -79,6 +79,16 @@ func (d *duplex) Close() error {
 	d.cancel()
 	d.wg.Wait()
 	return nil
+}
+
+// Hide returns what a server that serves one revision only gets in place of a
+// message of the client, or what it answers, where it would not know the message.
+func Hide(p []byte, revision string) (message, answer []byte) {
+	if revision != Modern && bytes.Contains(p, []byte(`"server/discover"`)) {
+		id := idMember.FindSubmatch(p)[1]
+		return nil, []byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"what?"}}`)
+	}
+	return asking(p, revision), nil
 }
 
 // asking rewrites initialize to ask for another revision.

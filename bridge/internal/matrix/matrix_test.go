@@ -1,5 +1,5 @@
 // Package matrix puts the bridge between clients and servers of every revision
-// over the transports of JSON-RPC, and tries everything that MCP has.
+// over every transport, and tries everything that MCP has.
 package matrix
 
 import (
@@ -376,27 +376,33 @@ func (f feature) expected(client, server ways.Way) string {
 	return works
 }
 
-// TestMatrix tries every feature of every client with every server.
+// TestMatrix tries every feature of every client with every server. Clients of
+// one server come one after the other, as to a bridge that goes on running.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	for _, client := range ways.JSONRPC() {
-		for _, server := range ways.JSONRPC() {
-			t.Run(client.String()+" to "+server.String(), func(t *testing.T) {
-				t.Parallel()
-				f := newFixture(t)
-				upstream := ways.Connect(t, server, ways.Serve(t, f))
-				c := ways.Connect(t, client, ways.Serve(t, upstream))
-				for _, feature := range features {
-					ctx, cancel := context.WithTimeout(t.Context(), patience)
-					got, err := feature.try(ctx, c, f)
-					cancel()
-					if expected := feature.expected(client, server); err != nil {
-						t.Errorf("%s: %v, want %q", feature.name, err, expected)
-					} else if got != expected {
-						t.Errorf("%s: %q, want %q", feature.name, got, expected)
+	for _, server := range allWays() {
+		t.Run("to "+server.String(), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			end := newNode(t, f)
+			middle := newNode(t, end.connect(t, server))
+			for _, client := range allWays() {
+				t.Run("from "+client.String(), func(t *testing.T) {
+					c := middle.connect(t, client)
+					defer middle.seen(t, client)
+					defer end.seen(t, server)
+					for _, feature := range features {
+						ctx, cancel := context.WithTimeout(t.Context(), patience)
+						got, err := feature.try(ctx, c, f)
+						cancel()
+						if expected := feature.expected(client, server); err != nil {
+							t.Errorf("%s: %v, want %q", feature.name, err, expected)
+						} else if got != expected {
+							t.Errorf("%s: %q, want %q", feature.name, got, expected)
+						}
 					}
-				}
-			})
-		}
+				})
+			}
+		})
 	}
 }
