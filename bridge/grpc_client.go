@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/googlemcp"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/mirror"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -33,6 +34,9 @@ type GRPCClientConfig struct {
 	// ClientInfo is the Implementation object that the server sees of clients
 	// that have none.
 	ClientInfo json.RawMessage
+	// ForwardHeaders are the headers of a caller's own request that go along, as
+	// for [WithForwardedHeaders]. The trace context always does.
+	ForwardHeaders []string
 	// Service is what the server implements: GRPCService, which is the default,
 	// or GoogleService. [Services] tells.
 	Service string
@@ -58,13 +62,17 @@ func NewGRPCClient(cfg GRPCClientConfig) (*GRPCClient, error) {
 	if cfg.ClientInfo == nil {
 		cfg.ClientInfo = implementation(&config{name: serverName, version: Version()})
 	}
+	policy := &metadata.Policy{Forward: cfg.ForwardHeaders}
+	if err := policy.Validate(); err != nil {
+		return nil, fmt.Errorf("bridge: %w", err)
+	}
 	var client protocol.Handler
 	var err error
 	switch cfg.Service {
 	case "", GRPCService:
-		client, err = mirror.NewClient(mirror.ClientConfig{Caller: cfg.Caller, Logger: cfg.Logger, ClientInfo: cfg.ClientInfo})
+		client, err = mirror.NewClient(mirror.ClientConfig{Caller: cfg.Caller, Logger: cfg.Logger, ClientInfo: cfg.ClientInfo, Metadata: policy})
 	case GoogleService:
-		client, err = googlemcp.NewClient(googlemcp.ClientConfig{Caller: cfg.Caller, Logger: cfg.Logger, ClientInfo: cfg.ClientInfo, Base64: cfg.Base64})
+		client, err = googlemcp.NewClient(googlemcp.ClientConfig{Caller: cfg.Caller, Logger: cfg.Logger, ClientInfo: cfg.ClientInfo, Metadata: policy, Base64: cfg.Base64})
 	default:
 		return nil, fmt.Errorf("bridge: GRPCClientConfig.Service is %q; it can be %s or %s", cfg.Service, GRPCService, GoogleService)
 	}

@@ -281,13 +281,17 @@ func TestTable(t *testing.T) {
 }
 
 func TestHeaderFlags(t *testing.T) {
-	t.Parallel()
-	f := &upstreamFlags{headers: []string{"a: 1", "A:2 ", "b-bin: AP8", "c: x: y"}}
-	h, err := f.header()
+	t.Setenv("MCP_BRIDGE_TEST_TOKEN", "s3cret")
+	f := &upstreamFlags{headers: []string{
+		"a: 1", "A:2 ", "b-bin: AP8", "c: x: y", "authorization: Bearer ${MCP_BRIDGE_TEST_TOKEN}", "one=d: 1", "two=d: 2", "e: $PATH ${",
+	}}
+	h, err := f.header("one")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := http.Header{"A": {"1", "2"}, "B-Bin": {"\x00\xff"}, "C": {"x: y"}}
+	want := http.Header{
+		"A": {"1", "2"}, "B-Bin": {"\x00\xff"}, "C": {"x: y"}, "Authorization": {"Bearer s3cret"}, "D": {"1"}, "E": {"$PATH ${"},
+	}
 	for key, values := range want {
 		if strings.Join(h[key], "|") != strings.Join(values, "|") {
 			t.Errorf("%s: %q, want %q", key, h[key], values)

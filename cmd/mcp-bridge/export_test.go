@@ -66,7 +66,7 @@ func TestExportErrors(t *testing.T) {
 		{nil, exitUsage, "or for an MCP server: mcp-bridge export -- npx"},
 		{[]string{"npx"}, exitUsage, `"npx" has no scheme`},
 		{[]string{"http://localhost:1/mcp", "x"}, exitUsage, "2 arguments are too many"},
-		{[]string{"--header", "a: b", "--", "x"}, exitUsage, "--header is for URLs"},
+		{[]string{"--header", "a: b", "--", "x"}, exitUsage, "--header and --forward-header are for URLs"},
 		{[]string{"--header", "a", "http://127.0.0.1:1/mcp"}, exitUsage, "not of the form 'name: value'"},
 		{[]string{"--check", "--", "/does/not/exist"}, exitFailure, "/does/not/exist"},
 		{[]string{"http://127.0.0.1:1/mcp"}, exitFailure, "tools/list: "},

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,7 +56,7 @@ type streamLimits struct {
 // addConnection adds the flags by which any upstream is reached.
 func (f *upstreamFlags) addConnection(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.headers, "header", nil, "send this `'name: value'` to the upstream with every call; may be repeated; values of names that end in -bin are base64")
+	flags.StringArrayVar(&f.headers, "header", nil, "send this `'name: value'` to the upstream with every call, or 'NAME=name: value' to that of several; ${VAR} is a variable of the environment; may be repeated; values of names that end in -bin are base64")
 	flags.StringVar(&f.tls.CA, "ca", "", "trust the certificate authorities in this PEM `file` instead of the system's")
 	flags.StringVar(&f.tls.Cert, "cert", "", "present the client certificate in this PEM `file`")
 	flags.StringVar(&f.tls.Key, "key", "", "the private key of --cert, a PEM `file`")
@@ -86,7 +83,8 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	f.DurationVar(&u.stream.time, "stream-time", bridge.DefaultStreamTime, "collect messages of a stream for this `time`")
 	f.BoolVar(&u.noValidate, "no-validate", false, "leave it to the upstream to check requests against their protovalidate rules")
 	f.BoolVar(&u.noConfirm, "no-confirm", false, "call methods without asking the user first, whatever options say")
-	annotate(cmd, groupAPI, "service", "forward-header", "return-header", "timeout", "refresh",
+	annotate(cmd, groupUpstream, "forward-header")
+	annotate(cmd, groupAPI, "service", "return-header", "timeout", "refresh",
 		"stream-messages", "stream-bytes", "stream-time", "no-validate", "no-confirm")
 	f.StringVar(&u.descriptorSet, "descriptors", "", "read a FileDescriptorSet from this `file`, as buf build -o or protoc --descriptor_set_out --include_imports write it")
 	f.StringArrayVar(&u.protos, "proto", nil, "compile this .proto `file` or directory of them; may be repeated")
@@ -130,7 +128,7 @@ func (f *upstreamFlags) checkConnection(u bridge.URL) error {
 	if f.maxMessage < 0 {
 		problem("--max-message-bytes %d is negative", f.maxMessage)
 	}
-	_, err := f.header()
+	_, err := f.header("")
 	return errors.Join(append(problems, err)...)
 }
 
@@ -171,31 +169,6 @@ func (f *upstreamFlags) check(u bridge.URL) error {
 		return usagef("%w", err)
 	}
 	return nil
-}
-
-// header reads the --header flags. Errors do not show what was given, for it
-// may be secret.
-func (f *upstreamFlags) header() (http.Header, error) {
-	h := http.Header{}
-	var problems []error
-	for i, s := range f.headers {
-		name, value, ok := strings.Cut(s, ":")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !ok || name == "" || strings.ContainsAny(name, " \t=") {
-			problems = append(problems, fmt.Errorf("--header number %d is not of the form 'name: value'", i+1))
-			continue
-		}
-		if strings.HasSuffix(strings.ToLower(name), "-bin") {
-			raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
-			if err != nil {
-				problems = append(problems, fmt.Errorf("--header %s: the value is not base64, as names that end in -bin need it", name))
-				continue
-			}
-			value = string(raw)
-		}
-		h.Add(name, value)
-	}
-	return h, errors.Join(problems...)
 }
 
 // source returns where the descriptors come from, or nil for reflection.

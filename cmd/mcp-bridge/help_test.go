@@ -82,6 +82,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"serve", "a=grpc://h:1", "a=grpc://h:2"}, []string{`two upstreams are called "a"`}},
 		{[]string{"serve", "--service", "x", "http://h:1", "--", "y"}, []string{"--service is for APIs of gRPC and Connect"}},
 		{[]string{"tools", "grpc://h:1", "b", "c"}, []string{"3 arguments are too many"}},
+		{[]string{"serve", "--header", "x=a: b", "one=grpc://h:1", "two=grpc://h:2"}, []string{`--header number 1 is for the upstream "x"`}},
+		{[]string{"serve", "--header", "a: ${MCP_BRIDGE_NO_SUCH}", "grpc://h:1"}, []string{"--header a: the environment has no variable MCP_BRIDGE_NO_SUCH"}},
 		{[]string{"serve", "--nope"}, []string{"unknown flag: --nope", "see: mcp-bridge serve --help"}},
 		{[]string{"serve", "--timeout", "5", "grpc://h:1"}, []string{`invalid argument "5" for "--timeout"`}},
 		{[]string{"stdio", "localhost:50051"}, []string{"did you mean grpc://localhost:50051?"}},

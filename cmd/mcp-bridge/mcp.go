@@ -33,7 +33,7 @@ const stopTimeout = time.Second
 // The upstream flags that mean something for an MCP server, and for one that is
 // reached by an RPC protocol.
 var (
-	mcpFlags    = []string{"header", "max-message-bytes", "log-level"}
+	mcpFlags    = []string{"header", "forward-header", "max-message-bytes", "log-level"}
 	mcpRPCFlags = append([]string{"ca", "cert", "key", "authority", "insecure-skip-verify", "gzip"}, mcpFlags...)
 )
 
@@ -53,11 +53,11 @@ func (f *upstreamFlags) checkMCP(cmd *cobra.Command, t *target) error {
 			problems = append(problems, usagef("--%s is for APIs of gRPC and Connect, and %q is an MCP server", flag.Name, t.text))
 		}
 	})
-	if _, err := f.header(); err != nil {
+	if _, err := f.header(t.name); err != nil {
 		problems = append(problems, usagef("%w", err))
 	}
-	if t.kind == kindCommand && len(f.headers) > 0 {
-		problems = append(problems, usagef("--header is for URLs; a command gets its settings by arguments and the environment"))
+	if t.kind == kindCommand && len(f.headers)+len(f.forward) > 0 {
+		problems = append(problems, usagef("--header and --forward-header are for URLs; a command gets its settings by arguments and the environment"))
 	}
 	if f.maxMessage < 0 {
 		problems = append(problems, usagef("--max-message-bytes %d is negative", f.maxMessage))
@@ -67,9 +67,13 @@ func (f *upstreamFlags) checkMCP(cmd *cobra.Command, t *target) error {
 
 // connectMCP returns the client of an MCP server that speaks JSON-RPC.
 func (f *upstreamFlags) connectMCP(t *target, log *slog.Logger) (mcpServer, error) {
-	header, err := f.header()
+	header, err := f.header(t.name)
 	if err != nil {
 		return nil, usagef("%w", err)
+	}
+	forward, err := bridge.ForwardHeaders(f.forward...)
+	if err != nil {
+		return nil, usagef("--forward-header: %w", err)
 	}
 	var server mcpServer
 	switch t.kind {
@@ -78,9 +82,9 @@ func (f *upstreamFlags) connectMCP(t *target, log *slog.Logger) (mcpServer, erro
 			Command: t.command[0], Args: t.command[1:], Logger: log, MaxMessageBytes: f.maxMessage, StopTimeout: f.stopTimeout,
 		})
 	case kindSSE:
-		server, err = httpsse.NewClient(httpsse.ClientConfig{URL: t.url, Header: header, Logger: log, MaxMessageBytes: f.maxMessage})
+		server, err = httpsse.NewClient(httpsse.ClientConfig{URL: t.url, Header: header, Forward: forward, Logger: log, MaxMessageBytes: f.maxMessage})
 	case kindHTTP:
-		server, err = streamable.NewClient(streamable.ClientConfig{URL: t.url, Header: header, Logger: log, MaxMessageBytes: f.maxMessage})
+		server, err = streamable.NewClient(streamable.ClientConfig{URL: t.url, Header: header, Forward: forward, Logger: log, MaxMessageBytes: f.maxMessage})
 	case kindRPC, kindMCPRPC:
 		err = errors.New("not an MCP server over JSON-RPC")
 	}
@@ -108,7 +112,7 @@ func (f *upstreamFlags) openMCPService(cmd *cobra.Command, t *target, caller bri
 	if err := f.checkMCP(cmd, t); err != nil {
 		return nil, err
 	}
-	server, err := bridge.NewGRPCClient(bridge.GRPCClientConfig{Caller: caller, Logger: log, Service: service})
+	server, err := bridge.NewGRPCClient(bridge.GRPCClientConfig{Caller: caller, Logger: log, Service: service, ForwardHeaders: f.forward})
 	if err != nil {
 		return nil, err
 	}

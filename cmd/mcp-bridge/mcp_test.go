@@ -117,7 +117,7 @@ func TestMCPServerMistakes(t *testing.T) {
 		{[]string{"serve", "mcp+ftp://127.0.0.1:1"}, "unknown scheme"},
 		{[]string{"serve", "--schema", "full", "mcp+grpc://127.0.0.1:1"}, "--schema is for APIs of gRPC and Connect"},
 		{[]string{"serve", "--timeout", "1s", "sse+http://127.0.0.1:1/"}, "--timeout is for APIs of gRPC and Connect"},
-		{[]string{"serve", "--header", "a: b", "--", "program"}, "--header is for URLs"},
+		{[]string{"serve", "--header", "a: b", "--", "program"}, "--header and --forward-header are for URLs"},
 		{[]string{"stdio", "--services", "x"}, "unknown flag"},
 		{[]string{"stdio", "http://127.0.0.1:1/mcp", "more"}, `upstream "more" has no scheme`},
 	} {

@@ -54,7 +54,7 @@ func (f *upstreamFlags) openAll(ctx context.Context, cmd *cobra.Command, args []
 
 // checkAll reports the flags that mean nothing for any of the upstreams.
 func (f *upstreamFlags) checkAll(cmd *cobra.Command, all []*target) error {
-	var problems []error
+	problems := []error{f.checkScopes(all)}
 	for _, t := range all {
 		var err error
 		switch t.kind {

@@ -46,6 +46,9 @@ func (u *upstream) tools() []bridge.Tool {
 
 // open connects to a target. Close what it returns.
 func (f *upstreamFlags) open(ctx context.Context, cmd *cobra.Command, t *target, log *slog.Logger) (*upstream, error) {
+	if err := f.checkScopes([]*target{t}); err != nil && !f.mixed {
+		return nil, err
+	}
 	if t.kind != kindRPC && t.kind != kindMCPRPC {
 		return f.openMCP(cmd, t, log)
 	}
@@ -63,7 +66,7 @@ func (f *upstreamFlags) open(ctx context.Context, cmd *cobra.Command, t *target,
 			return nil, err
 		}
 	}
-	caller, err := f.dial(t.rpc)
+	caller, err := f.dial(t)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +177,8 @@ func (f *upstreamFlags) options(log *slog.Logger) ([]bridge.Option, error) {
 
 // dial returns the caller for a URL: grpc-go for gRPC, connect-go for the
 // others.
-func (f *upstreamFlags) dial(url bridge.URL) (bridge.CallCloser, error) {
+func (f *upstreamFlags) dial(t *target) (bridge.CallCloser, error) {
+	url := t.rpc
 	var config *tls.Config
 	if !f.tls.IsZero() {
 		var err error
@@ -182,7 +186,7 @@ func (f *upstreamFlags) dial(url bridge.URL) (bridge.CallCloser, error) {
 			return nil, err
 		}
 	}
-	header, err := f.header()
+	header, err := f.header(t.name)
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func arrivedOnLoopback(r *http.Request) bool {
 	}
 	tcp, ok := local.(*net.TCPAddr)
 	if !ok {
-		return false // a unix socket, which no browser reaches
+		return false // a unix socket or this very process, which no browser reaches
 	}
 	return tcp.IP.IsLoopback()
 }

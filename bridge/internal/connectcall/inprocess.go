@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -135,6 +136,16 @@ func (t *InProcessTransport) add() bool {
 	return true
 }
 
+// localAddr is the address that requests arrive on: nothing that a web page could
+// reach.
+type localAddr struct{}
+
+// Network returns "in-process".
+func (localAddr) Network() string { return "in-process" }
+
+// String returns "in-process".
+func (localAddr) String() string { return "in-process" }
+
 // serverRequest returns the request as the server of a network would see it.
 func serverRequest(ctx context.Context, client *http.Request) *http.Request {
 	host := client.Host
@@ -159,7 +170,7 @@ func serverRequest(ctx context.Context, client *http.Request) *http.Request {
 		Trailer:       client.Trailer,
 		RemoteAddr:    "in-process",
 		RequestURI:    url.RequestURI(),
-	}).WithContext(ctx)
+	}).WithContext(context.WithValue(ctx, http.LocalAddrContextKey, net.Addr(localAddr{})))
 }
 
 // responseBody is the client's end of a response.

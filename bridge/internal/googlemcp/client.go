@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
@@ -26,6 +27,8 @@ type ClientConfig struct {
 	Logger *slog.Logger
 	// ClientInfo is the Implementation object of callers that have none, or nil.
 	ClientInfo json.RawMessage
+	// Metadata says which of a caller's own headers go along.
+	Metadata *metadata.Policy
 	// Base64 is for servers that put the text of base64 into fields of bytes:
 	// where a field could be that, it is taken for it.
 	Base64 bool
@@ -118,7 +121,7 @@ func (a *asking) call(ctx context.Context, name string, request, response proto.
 	if err != nil {
 		return protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
 	}
-	header := http.Header{}
+	header := a.client.cfg.Metadata.Request(a.request.Caller, a.request.Meta)
 	if key != "" && printable(about) {
 		header[key] = []string{about}
 	}

@@ -140,28 +140,35 @@ func passes(list []string, key string) bool {
 // those with a line break or a character beyond ASCII, are left out, as are
 // headers that the caller's Connection header declares to be its own.
 func (p *Policy) Request(caller *protocol.Caller, meta protocol.Meta) http.Header {
+	out := p.Forwarded(caller)
 	var in http.Header
 	if caller != nil {
 		in = caller.Header
 	}
+	setTrace(out, in, meta)
+	return out
+}
+
+// Forwarded is Request without the trace context.
+func (p *Policy) Forwarded(caller *protocol.Caller) http.Header {
 	out := http.Header{}
-	if p != nil && len(p.Forward) > 0 {
-		hop := connectionNames(in)
-		for key, values := range in {
-			key = http.CanonicalHeaderKey(key)
-			if !hop[key] && passes(p.Forward, key) {
-				addRequestValues(out, key, values)
-			}
+	if p == nil || len(p.Forward) == 0 || caller == nil {
+		return out
+	}
+	hop := connectionNames(caller.Header)
+	for key, values := range caller.Header {
+		key = http.CanonicalHeaderKey(key)
+		if !hop[key] && passes(p.Forward, key) {
+			addRequestValues(out, key, values)
 		}
 	}
-	setTrace(out, in, meta)
 	return out
 }
 
 // TokenForwarded reports whether [Policy.Request] sends the caller's own
 // Authorization upstream.
 func (p *Policy) TokenForwarded(caller *protocol.Caller) bool {
-	return p.Request(caller, protocol.Meta{}).Get(authorization) != ""
+	return p.Forwarded(caller).Get(authorization) != ""
 }
 
 // connectionNames returns what the Connection header lists (RFC 9110, section

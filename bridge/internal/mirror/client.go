@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
@@ -26,6 +26,8 @@ type ClientConfig struct {
 	Logger *slog.Logger
 	// ClientInfo is the Implementation object of callers that have none.
 	ClientInfo json.RawMessage
+	// Metadata says which of a caller's own headers go along.
+	Metadata *metadata.Policy
 }
 
 // Client is a backend that implements McpService, as a Handler.
@@ -84,7 +86,8 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
 	}
-	header := http.Header{RawHeader: {rawValue}}
+	header := c.cfg.Metadata.Request(r.Caller, r.Meta)
+	header.Set(RawHeader, rawValue)
 	mcpjson.SetHeaders(header, r.Method, params)
 	call := &rpc.Call{Procedure: m.procedure, Kind: m.kind, Requests: [][]byte{request}, Header: header}
 	if m.kind == rpc.ServerStream {
