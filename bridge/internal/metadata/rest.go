@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/header"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
@@ -19,16 +20,21 @@ const RestHeader = "Mcp-Request-Bin"
 // restMembers are the members of params that RestHeader may have.
 var restMembers = map[string]bool{"inputResponses": true, "requestState": true, "_meta": true}
 
-var (
-	restType  = (*mcpv1.CallToolRequest)(nil).ProtoReflect().Descriptor()
-	restTypes = transcode.NewCompiler(nil, transcode.Options{Exact: true})
-)
+var restType = (*mcpv1.CallToolRequest)(nil).ProtoReflect().Descriptor()
+
+// restCodec returns the codec of what RestHeader has.
+var restCodec = sync.OnceValues(func() (*transcode.Codec, error) {
+	return transcode.New(restType, nil, transcode.Options{Exact: true})
+})
 
 // Rest returns what RestHeader has of the params of a request, an object. The
 // error says what is wrong with it, to the client. The header is as it came.
 func Rest(h http.Header) (json.RawMessage, error) {
+	if len(h[RestHeader]) == 0 {
+		return json.RawMessage(`{}`), nil
+	}
 	wire := header.Decode(http.Header{RestHeader: h[RestHeader]}).Get(RestHeader)
-	codec, err := restTypes.Codec(restType)
+	codec, err := restCodec()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +53,7 @@ func Rest(h http.Header) (json.RawMessage, error) {
 // SetRest is the reverse of [Rest]: it sets RestHeader, to raw bytes, unless there
 // is nothing to say.
 func SetRest(h http.Header, rest json.RawMessage) error {
-	codec, err := restTypes.Codec(restType)
+	codec, err := restCodec()
 	if err != nil {
 		return err
 	}
