@@ -195,7 +195,7 @@ func (h *httpFlags) site(ctx context.Context, up protocol.Handler, end func(), l
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	s.server = &http.Server{
-		Handler:           mux,
+		Handler:           withCORS(h.origins, mux),
 		Protocols:         &protocols,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,

@@ -132,3 +132,49 @@ func TestMCPServerMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestCORS: pages of an allowed origin may call over every protocol that a
+// browser speaks, and see the answers.
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	const page = "https://app.example.com"
+	first := startInProcess(t, &bytes.Buffer{}, "demo", "--listen", "127.0.0.1:0")
+	demo, _ := strings.CutPrefix(first, "Listening on http://")
+	demo = strings.TrimSuffix(demo, "/mcp")
+	second := startInProcess(t, &bytes.Buffer{}, "serve", "--listen", "127.0.0.1:0", "--allowed-origin", page, "grpc://"+demo)
+	url, ok := strings.CutPrefix(second, "Listening on ")
+	if !ok {
+		t.Fatal(second)
+	}
+	base := strings.TrimSuffix(url, "/mcp")
+	for _, tt := range []struct {
+		origin, url, body string
+		status            int
+		allowed           string
+	}{
+		{page, url, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.StatusOK, page},
+		{page, base + mcpv1connect.McpServiceListToolsProcedure, `{}`, http.StatusOK, page},
+		{"https://evil.example.com", base + mcpv1connect.McpServiceListToolsProcedure, `{}`, http.StatusForbidden, ""},
+		{"https://evil.example.com", url, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.StatusForbidden, ""},
+	} {
+		for _, method := range []string{http.MethodOptions, http.MethodPost} {
+			r := request(t, method, tt.url, tt.body, "Origin", tt.origin)
+			want := tt.status
+			if method == http.MethodOptions {
+				r = request(t, method, tt.url, "", "Origin", tt.origin, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type,mcp-param-x")
+				want = http.StatusNoContent
+			}
+			res, err := web(t).Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if got := res.Header.Get("Access-Control-Allow-Origin"); res.StatusCode != want || got != tt.allowed {
+				t.Errorf("%s %s from %s: status %d, want %d; allowed %q, want %q", method, tt.url, tt.origin, res.StatusCode, want, got, tt.allowed)
+			}
+			if method == http.MethodPost && tt.allowed != "" && !strings.Contains(res.Header.Get("Access-Control-Expose-Headers"), "Mcp-Session-Id") {
+				t.Errorf("%s: exposed headers %q", tt.url, res.Header.Get("Access-Control-Expose-Headers"))
+			}
+		}
+	}
+}
