@@ -345,6 +345,48 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
+// mute is a server that has closed its input and goes on.
+type mute struct{ done chan struct{} }
+
+func (m *mute) Read([]byte) (int, error) {
+	<-m.done
+	return 0, io.EOF
+}
+
+func (m *mute) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func (m *mute) Close() error {
+	close(m.done)
+	return nil
+}
+
+// TestInputClosed: a server that takes nothing any more is started anew by the
+// next request.
+func TestInputClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		starts := 0
+		c, err := stdio.NewClient(stdio.ClientConfig{Dial: func(context.Context) (io.ReadWriteCloser, error) {
+			starts++
+			return &mute{done: make(chan struct{})}, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for attempt := range 2 {
+			_, err = c.Handle(t.Context(), call("echo"), protocol.Discard)
+			fault, ok := errors.AsType[*protocol.UpstreamError](err)
+			if !ok || !fault.Unsent || err.Error() != "the MCP server takes no messages any more: stdio: write: io: read/write on closed pipe" {
+				t.Errorf("error %v", err)
+			}
+			if starts != attempt+1 {
+				t.Errorf("started %d times", starts)
+			}
+		}
+	})
+}
+
 func TestClientConfig(t *testing.T) {
 	t.Parallel()
 	for want, cfg := range map[string]stdio.ClientConfig{

@@ -15,7 +15,8 @@ type Stream interface {
 	// [ErrTooLong]. It is called by one goroutine at a time.
 	Receive() ([]byte, error)
 	// Send sends a message. It is called by one goroutine at a time, and does
-	// not keep the message.
+	// not keep the message. Where it fails, the peer has not got the whole of
+	// it, and the stream is of no more use.
 	Send(message []byte) error
 	// Close ends the stream, so that Receive and Send return, and waits for
 	// what belongs to it. It may be called more than once.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
@@ -44,17 +45,38 @@ func newLink(log *slog.Logger, stream Stream) *link {
 	return l
 }
 
+// brokenGrace is how long after a failed write the reader has to say why the
+// stream has ended, which it knows better.
+const brokenGrace = 2 * time.Second
+
 // writer writes one message at a time. A server that does not read blocks it,
-// and nobody else, until the stream is ended.
+// and nobody else, until the stream is ended. A write that fails ends the link.
 func (l *link) writer() {
 	defer close(l.idle)
 	for {
 		select {
 		case w := <-l.writes:
-			w.done <- l.stream.Send(w.message)
+			err := l.stream.Send(w.message)
+			w.done <- err
+			if err != nil {
+				l.broken(err)
+				<-l.over
+				return
+			}
 		case <-l.over:
 			return
 		}
+	}
+}
+
+// broken ends the link after a write that failed, unless it ends by itself.
+func (l *link) broken(err error) {
+	timer := time.NewTimer(brokenGrace)
+	defer timer.Stop()
+	select {
+	case <-l.Done():
+	case <-timer.C:
+		l.Fail(peer.Unavailable(err, "the MCP server takes no messages any more"))
 	}
 }
 
@@ -65,14 +87,20 @@ func (l *link) write(ctx context.Context, message []byte, _ http.Header) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-l.Done():
-		return l.Err()
+		return peer.NotSent(l.Err())
 	}
 	select {
 	case err := <-w.done:
-		if err != nil {
-			return peer.Unavailable(err, "the MCP server takes no messages any more")
+		if err == nil {
+			return nil
 		}
-		return nil
+		// The message has not gone out whole. The writer ends the link.
+		select {
+		case <-l.Done():
+			return peer.NotSent(l.Err())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-l.Done():

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -131,7 +130,7 @@ func (c *Channel) Call(ctx context.Context, call *Call) (*jsonrpc.Message, error
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()
-		return nil, unsent(c.err)
+		return nil, NotSent(c.err)
 	}
 	c.pending[string(call.ID)] = p
 	c.mu.Unlock()
@@ -169,16 +168,6 @@ func (c *Channel) Call(ctx context.Context, call *Call) (*jsonrpc.Message, error
 			return nil, c.Err()
 		}
 	}
-}
-
-// unsent marks an error as one of a request that was not sent.
-func unsent(err error) error {
-	if e, ok := errors.AsType[*protocol.UpstreamError](err); ok {
-		again := *e
-		again.Unsent = true
-		return &again
-	}
-	return err
 }
 
 // deliver hands what waits to the call, and returns the response if it is

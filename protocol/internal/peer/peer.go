@@ -107,6 +107,16 @@ func Unsent(err error) bool {
 	return ok && fault.Unsent
 }
 
+// NotSent returns an error as one of a request that has not been sent.
+func NotSent(err error) error {
+	if e, ok := errors.AsType[*protocol.UpstreamError](err); ok {
+		again := *e
+		again.Unsent = true
+		return &again
+	}
+	return err
+}
+
 // InitializedMessage is the notification that ends the handshake.
 var InitializedMessage = jsonrpc.AppendNotification(nil, &protocol.Notification{Method: protocol.NotificationInitialized})
 
