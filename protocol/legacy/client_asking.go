@@ -230,7 +230,7 @@ func (c *clientCall) serve(ctx context.Context, r *peer.Request, n protocol.Noti
 		case <-c.wake:
 		case <-gather.C:
 			if questions := c.open(); len(questions) > 0 {
-				return c.session.client.park(c, r, questions)
+				return c.session.client.park(ctx, c, r, questions)
 			}
 		case <-ctx.Done():
 			c.cancel(errAbandoned)

@@ -37,6 +37,26 @@ type parking struct {
 type parked struct {
 	call  *clientCall
 	timer *time.Timer
+	stop  func() bool // nobody waits for the end of the rounds any more
+}
+
+// roundsKey is the key of the context that ends with the rounds of a call.
+type roundsKey struct{}
+
+// withRounds returns ctx with the promise that whoever makes a call in it makes
+// no further round of it once ctx has ended. Of other callers nobody knows.
+func withRounds(ctx context.Context) context.Context {
+	return context.WithValue(ctx, roundsKey{}, ctx)
+}
+
+// afterRounds calls f once there are certainly no further rounds. Where stop
+// returns true, f will not be called.
+func afterRounds(ctx context.Context, f func()) (stop func() bool) {
+	rounds, ok := ctx.Value(roundsKey{}).(context.Context)
+	if !ok {
+		return func() bool { return true }
+	}
+	return context.AfterFunc(rounds, f)
 }
 
 const idBytes = 16
@@ -102,6 +122,7 @@ func (p *parking) take(id string) *clientCall {
 	}
 	delete(p.calls, id)
 	c.timer.Stop()
+	c.stop()
 	return c.call
 }
 
@@ -111,6 +132,7 @@ func (p *parking) clear() {
 	defer p.mu.Unlock()
 	for _, c := range p.calls {
 		c.timer.Stop()
+		c.stop()
 		c.call.cancel(errAbandoned)
 	}
 	p.calls = nil
@@ -158,9 +180,14 @@ func binding(r *peer.Request) []byte {
 }
 
 // park leaves a call to wait for its caller's input, which the result asks for.
-func (c *Client) park(call *clientCall, r *peer.Request, questions []*question) (*protocol.Result, error) {
+func (c *Client) park(ctx context.Context, call *clientCall, r *peer.Request, questions []*question) (*protocol.Result, error) {
 	id := rand.Text()[:idBytes]
 	entry := &parked{call: call}
+	entry.stop = afterRounds(ctx, func() {
+		if call := c.parking.take(id); call != nil {
+			call.cancel(errAbandoned)
+		}
+	})
 	entry.timer = time.AfterFunc(c.cfg.ParkTimeout, func() {
 		if call := c.parking.take(id); call != nil {
 			c.log.Info("a call was cancelled because its caller did not answer in time", "method", call.request.Method, "timeout", c.cfg.ParkTimeout)
@@ -169,8 +196,15 @@ func (c *Client) park(call *clientCall, r *peer.Request, questions []*question) 
 	})
 	if !c.parking.add(id, entry, c.cfg.MaxParked) {
 		entry.timer.Stop()
+		entry.stop()
 		call.cancel(errAbandoned)
 		return nil, &protocol.UpstreamError{Kind: protocol.UpstreamThrottled, Message: "too many calls wait for input already"}
+	}
+	if ctx.Err() != nil { // whoever is to answer has gone already
+		if call := c.parking.take(id); call != nil {
+			call.cancel(errAbandoned)
+		}
+		return nil, context.Cause(ctx)
 	}
 	var requests, body mcpjson.Object
 	for _, q := range questions {

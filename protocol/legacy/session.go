@@ -71,6 +71,7 @@ func (s *Session) Begin(ctx context.Context, m *jsonrpc.Message, caller *protoco
 		fault := protocol.Errorf(protocol.CodeInvalidRequest, "a request with id %s is still under way", m.ID)
 		return func() Response { return Response{Body: jsonrpc.AppendError(nil, m.ID, fault, s.Revision)} }
 	}
+	ctx = withRounds(ctx)
 	return func() Response {
 		defer end()
 		st.Notifier = answer.During(ctx, st.Notifier)
