@@ -35,6 +35,9 @@ var binary string
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
 func runTests(m *testing.M) int {
+	if len(os.Args) == 4 && os.Args[1] == fakeArgument {
+		return beFakeServer(os.Args[2], os.Args[3])
+	}
 	dir, err := os.MkdirTemp("", "mcp-bridge")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
+)
+
+// TestOneOfSeveralFails: where one of several servers fails, the other one goes
+// on, clients hear that the list has changed, and what was missing comes back
+// by itself.
+func TestOneOfSeveralFails(t *testing.T) {
+	t.Parallel()
+	f := startFakeHTTP(t, false)
+	_, command := fakeCommand(t, fakeLegacy)
+	b := bridgeTo(t, append([]string{"web=" + f.url()}, command...)...)
+	list := func() string {
+		_, got := do(t, b.web, request(t, http.MethodPost, b.base+"/mcp", listTools))
+		return got
+	}
+	contains(t, list(), `"name":"fine"`, `"name":"pid"`)
+	client := b.rpc["gRPC"]
+	listening, err := client.Listen(t.Context(), &mcpv1.ListenRequest{Notifications: &mcpv1.SubscriptionFilter{ToolsListChanged: new(true)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listening.Close()
+	if !listening.Receive() {
+		t.Fatal(listening.Err())
+	}
+	// changed waits until the tools have changed to what it wants.
+	changed := func(want string, there bool) {
+		t.Helper()
+		for strings.Contains(list(), want) != there {
+			if !listening.Receive() {
+				t.Fatal(listening.Err())
+			}
+			if listening.Msg().GetToolsListChanged() == nil {
+				t.Errorf("heard %v", listening.Msg())
+			}
+		}
+	}
+
+	// The process is killed in the middle of a call.
+	pid := b.pid()
+	calls, err := client.StreamCallTool(t.Context(), &mcpv1.StreamCallToolRequest{Request: &mcpv1.CallToolRequest{Name: "hang"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !calls.Receive() || calls.Msg().GetProgress() == nil {
+		t.Fatalf("no progress but %v, %v", calls.Msg(), calls.Err())
+	}
+	kill(t, pid)
+	if calls.Receive() {
+		t.Errorf("after the end, %v", calls.Msg())
+	}
+	wantStatus(t, calls.Err(), connect.CodeUnavailable, "the MCP server has ended: signal: killed")
+	_ = calls.Close() // says the same
+	b.must("fine")
+	if b.pid() == pid {
+		t.Errorf("process %d goes on", pid)
+	}
+	changed(`"pid"`, true)
+
+	// The other one goes away for a while.
+	f.down()
+	_, err = b.call(t.Context(), "fine")
+	wantStatus(t, err, connect.CodeUnavailable, "the MCP server could not be reached")
+	changed(`"fine"`, false)
+	contains(t, list(), `"name":"pid"`, `"io.github.mcp-bridge/unavailable":["web"]`)
+	b.pid()
+	_, err = b.call(t.Context(), "fine")
+	wantStatus(t, err, connect.CodeUnavailable, "the MCP server could not be reached")
+	f.up(t)
+	changed(`"fine"`, true)
+	b.must("fine")
+	if got := list(); strings.Contains(got, "unavailable") {
+		t.Error(got)
+	}
+}

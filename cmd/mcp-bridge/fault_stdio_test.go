@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
+)
+
+// TestKilledInACall: whoever has a call under way hears that the server has
+// ended, and the next call is answered by a new process.
+func TestKilledInACall(t *testing.T) {
+	t.Parallel()
+	const want = "the MCP server has ended: signal: killed"
+	for mode, protocols := range map[string][]string{fakeLegacy: {"gRPC"}, fakeModern: {"gRPC-Web", "Connect"}} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b := bridgeFake(t, mode)
+			for _, name := range protocols {
+				client, pid := b.rpc[name], b.pid()
+				calls, err := client.StreamCallTool(t.Context(), &mcpv1.StreamCallToolRequest{Request: &mcpv1.CallToolRequest{Name: "hang"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !calls.Receive() || calls.Msg().GetProgress() == nil {
+					t.Fatalf("%s: no progress but %v, %v", name, calls.Msg(), calls.Err())
+				}
+				kill(t, pid)
+				if calls.Receive() {
+					t.Errorf("%s: after the end, %v", name, calls.Msg())
+				}
+				wantStatus(t, calls.Err(), connect.CodeUnavailable, want)
+				_ = calls.Close() // says the same
+				if next := b.pid(); next == pid {
+					t.Errorf("%s: process %d goes on", name, pid)
+				}
+			}
+			// The same over Streamable HTTP.
+			pid := b.pid()
+			events := b.open(modernCall(t, b.base+"/mcp", "hang"))
+			if got := events.next(); !strings.Contains(got, `"notifications/progress"`) {
+				t.Fatal(got)
+			}
+			kill(t, pid)
+			if code, message := rpcError(t, events.next()); code != -32603 || message != want {
+				t.Errorf("error %d %s", code, message)
+			}
+			if status, got := do(t, b.web, request(t, http.MethodPost, b.base+"/mcp", legacyCall("pid"))); status != http.StatusOK || !strings.Contains(got, `"text":"`) {
+				t.Errorf("the next call: %d %s", status, got)
+			}
+		})
+	}
+}
+
+// TestNoise: what a server writes that is no MCP does no harm, and a message
+// that is too long ends it.
+func TestNoise(t *testing.T) {
+	t.Parallel()
+	b := bridgeFake(t, fakeLegacy)
+	pid := b.pid()
+	for range 10 {
+		if got := b.must("garbage"); got != "clean" {
+			t.Error(got)
+		}
+	}
+	if got := b.pid(); got != pid {
+		t.Error("the server has been restarted")
+	}
+	_, err := b.call(t.Context(), "long")
+	wantStatus(t, err, connect.CodeResourceExhausted, "the MCP server sent a message of more than 10485760 bytes")
+	if got := b.pid(); got == pid {
+		t.Error("the server goes on")
+	}
+	status, got := do(t, b.web, request(t, http.MethodPost, b.base+"/mcp", legacyCall("exit")))
+	if code, message := rpcError(t, got); status != http.StatusOK || code != -32603 || message != "the MCP server has ended: exit status 3" {
+		t.Errorf("status %d, error %d %s", status, code, message)
+	}
+}
+
+// TestHung: the client's deadline ends a call that hangs, and the server is
+// told. One that does not end either is ended by a signal.
+func TestHung(t *testing.T) {
+	t.Parallel()
+	b := bridgeFake(t, fakeStays)
+	pid := b.pid()
+	for name, client := range b.rpc {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err := client.CallTool(ctx, &mcpv1.CallToolRequest{Name: "hang"})
+		cancel()
+		wantStatus(t, err, connect.CodeDeadlineExceeded, "")
+		if got := b.must("cancelled"); got != "cancelled" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	events := b.open(modernCall(t, b.base+"/mcp", "hang").WithContext(ctx))
+	events.next()
+	cancel()
+	if got := b.must("cancelled"); got != "cancelled" {
+		t.Error(got)
+	}
+	if got := b.pid(); got != pid {
+		t.Error("the server has been restarted")
+	}
+}
+
+// TestEndsAgainAndAgain: a server that ends whenever it is started is started
+// with growing pauses, and is there again once it works.
+func TestEndsAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	b := bridgeFake(t, fakeBroken)
+	pid := b.pid()
+	file := filepath.Join(b.dir, brokenFile)
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, pid)
+	var ended, paused bool
+	var delay time.Duration
+	for !ended || !paused {
+		_, err := b.call(t.Context(), "pid")
+		fault, ok := errors.AsType[*connect.Error](err)
+		if !ok || fault.Code() != connect.CodeUnavailable {
+			t.Fatal(err)
+		}
+		switch message := fault.Message(); {
+		case message == "the MCP server has ended: exit status 2":
+			ended = true
+		case message == "the MCP server has ended, and is started again after a pause":
+			paused = true
+			if delay = retryDelay(t, err); delay <= time.Second || delay > 30*time.Second {
+				t.Errorf("retry after %v", delay)
+			}
+		case strings.HasPrefix(message, "the MCP server has ended: signal: killed"):
+		default:
+			t.Error(err)
+		}
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(delay)
+	b.pid()
+}
