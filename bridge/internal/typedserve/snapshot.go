@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -62,6 +63,8 @@ func (s *Server) newSnapshot(server typed.Server) (*snapshot, error) {
 	next.service = service.FullName()
 	if s.written == nil {
 		next.warnings = plan.Warnings
+	} else if next.warnings, err = s.drift(plan); err != nil {
+		return nil, err
 	}
 	b := &binder{
 		server: s, snapshot: next, service: service,
@@ -73,6 +76,31 @@ func (s *Server) newSnapshot(server typed.Server) (*snapshot, error) {
 	}
 	b.bindGone()
 	return next, nil
+}
+
+// drift says how the types of the export differ from those that the server has
+// now, in one warning or none.
+func (s *Server) drift(plan *typed.Plan) ([]string, error) {
+	now, err := plan.Link(protoregistry.GlobalFiles)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, c := range typed.Compare(s.written.File, now) {
+		// Other changes are of what has no RPC yet, or none any more.
+		if strings.HasPrefix(c.Text, "field ") || strings.HasPrefix(c.Text, "value ") {
+			all = append(all, c.Text)
+		}
+	}
+	if all == nil {
+		return nil, nil
+	}
+	const most = 5
+	text := strings.Join(all[:min(most, len(all))], "; ")
+	if n := len(all) - most; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return []string{fmt.Sprintf("the server has changed since %s was written; export again to have that: %s", s.written.Path, text)}, nil
 }
 
 // link returns the descriptor of the service: that of the plan, or of the export,
