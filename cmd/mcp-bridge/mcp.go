@@ -44,8 +44,12 @@ func (f *upstreamFlags) checkMCP(cmd *cobra.Command, t *target) error {
 	}
 	var problems []error
 	known := mcpFlags
-	if t.kind == kindRPC || t.kind == kindMCPRPC {
+	switch t.kind {
+	case kindRPC, kindMCPRPC:
 		known = mcpRPCFlags
+	case kindTunnel:
+		known = slices.DeleteFunc(slices.Clone(mcpRPCFlags), func(flag string) bool { return flag == "forward-header" })
+	case kindHTTP, kindSSE, kindCommand:
 	}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		group := flag.Annotations[groupKey]
@@ -85,6 +89,11 @@ func (f *upstreamFlags) connectMCP(t *target, log *slog.Logger) (mcpServer, erro
 		server, err = httpsse.NewClient(httpsse.ClientConfig{URL: t.url, Header: header, Forward: forward, Logger: log, MaxMessageBytes: f.maxMessage})
 	case kindHTTP:
 		server, err = streamable.NewClient(streamable.ClientConfig{URL: t.url, Header: header, Forward: forward, Logger: log, MaxMessageBytes: f.maxMessage})
+	case kindTunnel:
+		var config bridge.ConnectConfig
+		if config, err = f.connectConfig(header); err == nil {
+			server, err = bridge.NewTunnelClient(bridge.TunnelClientConfig{URL: t.rpc.String(), Connect: config, Logger: log})
+		}
 	case kindRPC, kindMCPRPC:
 		err = errors.New("not an MCP server over JSON-RPC")
 	}
@@ -98,6 +107,11 @@ func (f *upstreamFlags) connectMCP(t *target, log *slog.Logger) (mcpServer, erro
 func (f *upstreamFlags) openMCP(cmd *cobra.Command, t *target, log *slog.Logger) (*upstream, error) {
 	if err := f.checkMCP(cmd, t); err != nil {
 		return nil, err
+	}
+	if t.kind == kindTunnel {
+		if err := f.checkConnection(t.rpc); err != nil {
+			return nil, usagef("%w", err)
+		}
 	}
 	server, err := f.connectMCP(t, log)
 	if err != nil {

@@ -38,7 +38,7 @@ func TestServeMCPServer(t *testing.T) {
 	}
 	address := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
 	urls := []string{url}
-	for _, upstream := range []string{"mcp+" + url, "grpc://" + address, "mcp+grpcweb+http://" + address, "connect+http://" + address, "google+grpc://" + address} {
+	for _, upstream := range []string{"mcp+" + url, "grpc://" + address, "mcp+grpcweb+http://" + address, "connect+http://" + address, "google+grpc://" + address, "tunnel+grpc://" + address} {
 		second := startInProcess(t, &bytes.Buffer{}, "serve", "--listen", "127.0.0.1:0", "--log-level", "error", upstream)
 		twice, ok := strings.CutPrefix(second, "Listening on ")
 		if !ok {
@@ -114,6 +114,8 @@ func TestMCPServerMistakes(t *testing.T) {
 		{[]string{"serve", "--", "/no/such/program"}, "the MCP server cannot be used"},
 		{[]string{"serve", "http://127.0.0.1:1/mcp"}, "connection refused"},
 		{[]string{"serve", "mcp+grpc://127.0.0.1:1"}, "the MCP server cannot be used"},
+		{[]string{"serve", "tunnel+grpc://127.0.0.1:1"}, "the MCP server cannot be used"},
+		{[]string{"serve", "tunnel+grpcweb+http://127.0.0.1:1"}, "gRPC-Web has no streams that go both ways"},
 		{[]string{"serve", "mcp+ftp://127.0.0.1:1"}, "unknown scheme"},
 		{[]string{"serve", "--schema", "full", "mcp+grpc://127.0.0.1:1"}, "--schema is for APIs of gRPC and Connect"},
 		{[]string{"serve", "--timeout", "1s", "sse+http://127.0.0.1:1/"}, "--timeout is for APIs of gRPC and Connect"},

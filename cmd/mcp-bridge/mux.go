@@ -60,7 +60,7 @@ func (f *upstreamFlags) checkAll(cmd *cobra.Command, all []*target) error {
 		switch t.kind {
 		case kindRPC:
 			err = f.check(t.rpc)
-		case kindMCPRPC:
+		case kindMCPRPC, kindTunnel:
 			err = f.checkConnection(t.rpc)
 		case kindHTTP, kindSSE, kindCommand:
 		}

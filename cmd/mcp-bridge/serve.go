@@ -25,7 +25,8 @@ The upstream may be an MCP server too: a command behind --, which is started and
 spoken to on its standard input and output, or a URL of http or https. mcp+http
 is the same as http, and sse+http is HTTP+SSE of 2024-11-05. A server of
 mcp.v1.McpService, or of Google's model_context_protocol.Mcp, is recognised by
-its reflection; mcp+ or google+ before the scheme says so where it has none.
+its reflection; mcp+ or google+ before the scheme says so where it has none, and
+tunnel+ is a server behind the RPC Tunnel.
 
 Several upstreams, of any kind, are served as one. Tools and prompts that they
 call the same get NAME_ before their names, and one that is down takes only its

@@ -23,6 +23,8 @@ const (
 	kindRPC kind = iota
 	// kindMCPRPC is surely the latter.
 	kindMCPRPC
+	// kindTunnel is an MCP server behind the RPC Tunnel.
+	kindTunnel
 	// kindHTTP, kindSSE and kindCommand are MCP servers.
 	kindHTTP
 	kindSSE
@@ -34,7 +36,7 @@ type target struct {
 	name    string // NAME of NAME=URL, or ""
 	text    string // the URL as it was given, or the command
 	kind    kind
-	rpc     bridge.URL // of kindRPC and kindMCPRPC
+	rpc     bridge.URL // of kindRPC, kindMCPRPC and kindTunnel
 	service string     // of kindMCPRPC: which service is MCP there
 	url     string     // of kindHTTP and kindSSE
 	command []string   // of kindCommand
@@ -46,14 +48,14 @@ var named = regexp.MustCompile(`^([A-Za-z0-9_-]{1,32})=(.+)$`)
 // parseTarget reads URL or NAME=URL. A scheme of http is an MCP server, which
 // mcp+http says in full; sse+http is one that speaks HTTP+SSE only. mcp+ before
 // the scheme of an RPC protocol is a server of McpService, and google+ one of
-// Google's service.
+// Google's service; tunnel+ is the RPC Tunnel.
 func parseTarget(arg string) (*target, error) {
 	t := &target{text: arg}
 	if m := named.FindStringSubmatch(arg); m != nil {
 		t.name, t.text = m[1], m[2]
 	}
 	lower := strings.ToLower(t.text)
-	const google = "google+"
+	const google, tunnel = "google+", "tunnel+"
 	switch rest, isMCP := strings.CutPrefix(lower, "mcp+"); {
 	case isHTTP(lower):
 		t.kind, t.url = kindHTTP, t.text
@@ -71,6 +73,12 @@ func parseTarget(arg string) (*target, error) {
 			return nil, usagef("%w", err)
 		}
 		t.kind, t.service = kindMCPRPC, bridge.GoogleService
+	case strings.HasPrefix(lower, tunnel):
+		var err error
+		if t.rpc, err = bridge.ParseURL(t.text[len(tunnel):]); err != nil {
+			return nil, usagef("%w", err)
+		}
+		t.kind = kindTunnel
 	case strings.HasPrefix(lower, "sse+") && isHTTP(lower[len("sse+"):]):
 		t.kind, t.url = kindSSE, t.text[len("sse+"):]
 	default:
@@ -185,7 +193,7 @@ func (t *target) baseName() string {
 				text = path.Base(word)
 			}
 		}
-	case kindRPC, kindMCPRPC:
+	case kindRPC, kindMCPRPC, kindTunnel:
 		if text = t.rpc.Host; t.rpc.Unix != "" {
 			text = path.Base(t.rpc.Unix)
 		}

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"log/slog"
+	"net/http"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -179,22 +179,19 @@ func (f *upstreamFlags) options(log *slog.Logger) ([]bridge.Option, error) {
 // others.
 func (f *upstreamFlags) dial(t *target) (bridge.CallCloser, error) {
 	url := t.rpc
-	var config *tls.Config
-	if !f.tls.IsZero() {
-		var err error
-		if config, err = f.tls.Config(); err != nil {
-			return nil, err
-		}
-	}
 	header, err := f.header(t.name)
+	if err != nil {
+		return nil, err
+	}
+	config, err := f.connectConfig(header)
 	if err != nil {
 		return nil, err
 	}
 	var caller bridge.CallCloser
 	if url.Protocol == bridge.ProtocolGRPC {
 		opts := []grpcgo.Option{grpcgo.WithUserAgent(userAgent())}
-		if config != nil {
-			opts = append(opts, grpcgo.WithTLS(config))
+		if config.TLS != nil {
+			opts = append(opts, grpcgo.WithTLS(config.TLS))
 		}
 		if f.authority != "" {
 			opts = append(opts, grpcgo.WithAuthority(f.authority))
@@ -210,20 +207,26 @@ func (f *upstreamFlags) dial(t *target) (bridge.CallCloser, error) {
 		}
 		caller, err = grpcgo.Dial(url.String(), opts...)
 	} else {
-		caller, err = bridge.Connect(url.String(), bridge.ConnectConfig{
-			TLS:             config,
-			Authority:       f.authority,
-			Header:          header,
-			UserAgent:       userAgent(),
-			MaxReceiveBytes: f.maxMessage,
-			MaxSendBytes:    f.maxMessage,
-			Gzip:            f.gzip,
-		})
+		caller, err = bridge.Connect(url.String(), config)
 	}
 	if err != nil {
 		return nil, usagef("%s", flagNames.Replace(err.Error()))
 	}
 	return caller, nil
+}
+
+// connectConfig is how connect-go reaches an upstream.
+func (f *upstreamFlags) connectConfig(header http.Header) (bridge.ConnectConfig, error) {
+	config := bridge.ConnectConfig{
+		Authority: f.authority, Header: header, UserAgent: userAgent(),
+		MaxReceiveBytes: f.maxMessage, MaxSendBytes: f.maxMessage, Gzip: f.gzip,
+	}
+	if f.tls.IsZero() {
+		return config, nil
+	}
+	var err error
+	config.TLS, err = f.tls.Config()
+	return config, err
 }
 
 // flagNames turns the names of options in errors into those of flags.
