@@ -14,6 +14,15 @@ import (
 // is what every other client gets.
 type client struct{ handler protocol.Handler }
 
+// clientInfo is the Implementation object of this program.
+func clientInfo() json.RawMessage {
+	info, err := json.Marshal(map[string]string{"name": "mcp-bridge", "version": bridge.Version()})
+	if err != nil {
+		return nil // strings always are JSON
+	}
+	return info
+}
+
 // request performs one request of the newest revision and returns the whole
 // result object.
 func (c client) request(ctx context.Context, method string, params any) (json.RawMessage, error) {
@@ -22,14 +31,10 @@ func (c client) request(ctx context.Context, method string, params any) (json.Ra
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	revision := protocol.Revisions()[0]
-	info, err := json.Marshal(map[string]string{"name": "mcp-bridge", "version": bridge.Version()})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", method, err)
-	}
 	result, err := c.handler.Handle(ctx, &protocol.Request{
 		Method: method,
 		Params: raw,
-		Meta:   protocol.Meta{Revision: revision, ClientInfo: info, Capabilities: json.RawMessage(`{}`)},
+		Meta:   protocol.Meta{Revision: revision, ClientInfo: clientInfo(), Capabilities: json.RawMessage(`{}`)},
 		Caller: &protocol.Caller{Transport: "in-process"},
 	}, protocol.Discard)
 	if fault, ok := errors.AsType[*protocol.Error](err); ok {

@@ -83,16 +83,21 @@ func (f *upstreamFlags) connectMCP(t *target, log *slog.Logger) (mcpServer, erro
 	switch t.kind {
 	case kindCommand:
 		server, err = stdio.NewClient(stdio.ClientConfig{
-			Command: t.command[0], Args: t.command[1:], Logger: log, MaxMessageBytes: f.maxMessage, StopTimeout: f.stopTimeout,
+			Command: t.command[0], Args: t.command[1:], Logger: log, ClientInfo: clientInfo(),
+			MaxMessageBytes: f.maxMessage, StopTimeout: f.stopTimeout,
 		})
 	case kindSSE:
-		server, err = httpsse.NewClient(httpsse.ClientConfig{URL: t.url, Header: header, Forward: forward, Logger: log, MaxMessageBytes: f.maxMessage})
+		server, err = httpsse.NewClient(httpsse.ClientConfig{
+			URL: t.url, Header: header, Forward: forward, Logger: log, ClientInfo: clientInfo(), MaxMessageBytes: f.maxMessage,
+		})
 	case kindHTTP:
-		server, err = streamable.NewClient(streamable.ClientConfig{URL: t.url, Header: header, Forward: forward, Logger: log, MaxMessageBytes: f.maxMessage})
+		server, err = streamable.NewClient(streamable.ClientConfig{
+			URL: t.url, Header: header, Forward: forward, Logger: log, ClientInfo: clientInfo(), MaxMessageBytes: f.maxMessage,
+		})
 	case kindTunnel:
 		var config bridge.ConnectConfig
 		if config, err = f.connectConfig(header); err == nil {
-			server, err = bridge.NewTunnelClient(bridge.TunnelClientConfig{URL: t.rpc.String(), Connect: config, Logger: log})
+			server, err = bridge.NewTunnelClient(bridge.TunnelClientConfig{URL: t.rpc.String(), Connect: config, Logger: log, ClientInfo: clientInfo()})
 		}
 	case kindRPC, kindMCPRPC:
 		err = errors.New("not an MCP server over JSON-RPC")

@@ -3,7 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -101,6 +105,35 @@ func TestMCPServerTools(t *testing.T) {
 		o := mcpBridge(t, append(args, "--", node, everything)...)
 		if o.status != tt.status || !strings.Contains(o.stdout+o.stderr, tt.want) {
 			t.Errorf("%q: exit status %d, want %d and %q in:\n%s%s", tt.args, o.status, tt.status, tt.want, o.stdout, o.stderr)
+		}
+	}
+}
+
+// TestSaysWhoItIs: a server learns who asks, in every request.
+func TestSaysWhoItIs(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // it is gone
+		}
+		asked <- string(body)
+		var m struct{ ID json.RawMessage }
+		if err := json.Unmarshal(body, &m); err != nil {
+			t.Errorf("%v: %s", err, body)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}}`, m.ID)
+	}))
+	defer server.Close()
+	startInProcess(t, &bytes.Buffer{}, "serve", "--listen", "127.0.0.1:0", "--log-level", "error", server.URL)
+	if len(asked) == 0 {
+		t.Error("the server was not asked")
+	}
+	for range len(asked) {
+		if body := <-asked; !strings.Contains(body, `"io.modelcontextprotocol/clientInfo":{"name":"mcp-bridge","version":`) {
+			t.Errorf("the server was asked %s", body)
 		}
 	}
 }
