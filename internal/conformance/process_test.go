@@ -20,7 +20,12 @@ import (
 // binaries is where programs are built.
 var binaries string
 
-func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(bridgeEnv) != "" {
+		os.Exit(runClient(os.Args[len(os.Args)-1]))
+	}
+	os.Exit(runTests(m))
+}
 
 func runTests(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "conformance")

@@ -11,18 +11,25 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
 )
 
-// buildReference builds the reference server that the module tools/reference
-// pins. It belongs to the working directory of the tests to find that module.
-var buildReference = sync.OnceValues(func() (string, error) {
-	return build("-modfile="+filepath.Join("..", "..", "tools", "reference", "go.mod"),
-		"github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
-})
+// buildReference and buildReferenceClient build the reference server and client
+// that the module tools/reference pins.
+var (
+	buildReference       = sync.OnceValues(func() (string, error) { return buildPinned("everything-server") })
+	buildReferenceClient = sync.OnceValues(func() (string, error) { return buildPinned("everything-client") })
+)
 
-func referenceProgram(t *testing.T) string {
+// buildPinned belongs to the working directory of the tests, to find the module.
+func buildPinned(name string) (string, error) {
+	return build("-modfile="+filepath.Join("..", "..", "tools", "reference", "go.mod"),
+		"github.com/modelcontextprotocol/go-sdk/conformance/"+name)
+}
+
+// reference returns the path of a program of the Go SDK.
+func reference(t *testing.T, build func() (string, error)) string {
 	t.Helper()
-	program, err := buildReference()
+	program, err := build()
 	if err != nil {
-		nodetools.Missing(t, "the reference server of the Go SDK cannot be had: "+err.Error())
+		nodetools.Missing(t, "the reference programs of the Go SDK cannot be had: "+err.Error())
 	}
 	return program
 }
@@ -31,7 +38,7 @@ func referenceProgram(t *testing.T) string {
 // refuses requests of 2026-07-28, a modern one has no sessions.
 func startReference(t *testing.T, modern bool) string {
 	t.Helper()
-	return "http://" + startListening(t, os.Kill, referenceProgram(t), func(addr string) []string {
+	return "http://" + startListening(t, os.Kill, reference(t, buildReference), func(addr string) []string {
 		return []string{"-http", addr, fmt.Sprintf("-stateless=%t", modern)}
 	})
 }
@@ -87,7 +94,7 @@ func TestReference(t *testing.T) {
 // TestReferenceOnStdio: the way to the server makes no difference.
 func TestReferenceOnStdio(t *testing.T) {
 	t.Parallel()
-	passed, failed := runSuite(t, "conformance-0.2", "2026-07-28", serve(t, "--", referenceProgram(t)), "")
+	passed, failed := runSuite(t, "conformance-0.2", "2026-07-28", serve(t, "--", reference(t, buildReference)), "")
 	if passed != 152 || failed != 0 {
 		t.Errorf("%d checks passed, %d failed; want 152 and 0", passed, failed)
 	}

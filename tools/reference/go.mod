@@ -2,7 +2,10 @@ module github.com/mcp-bridge/mcp-bridge/tools/reference
 
 go 1.26.0
 
-tool github.com/modelcontextprotocol/go-sdk/conformance/everything-server
+tool (
+	github.com/modelcontextprotocol/go-sdk/conformance/everything-client
+	github.com/modelcontextprotocol/go-sdk/conformance/everything-server
+)
 
 require (
 	github.com/google/jsonschema-go v0.4.3 // indirect
