@@ -31,9 +31,9 @@ import (
 type snapshot struct {
 	service protoreflect.FullName
 	files   *protoregistry.Files
-	// handlers are those of RPCs, by their paths, and served the RPCs for which
-	// there is something to call.
-	handlers map[string]http.Handler
+	// handlers are those of RPCs, by their paths, made for the first call, and
+	// served the RPCs for which there is something to call.
+	handlers map[string]func() http.Handler
 	served   map[protoreflect.Name]bool
 	warnings []string
 }
@@ -52,7 +52,7 @@ func (s *Server) newSnapshot(server typed.Server) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := &snapshot{files: new(protoregistry.Files), handlers: make(map[string]http.Handler), served: make(map[protoreflect.Name]bool)}
+	next := &snapshot{files: new(protoregistry.Files), handlers: make(map[string]func() http.Handler), served: make(map[protoreflect.Name]bool)}
 	if err := next.files.RegisterFile(fd); err != nil {
 		return nil, fmt.Errorf("typed service: %w", err)
 	}
@@ -208,9 +208,10 @@ func (b *binder) add(md protoreflect.MethodDescriptor, m *method) {
 
 func (b *binder) handle(md protoreflect.MethodDescriptor, kind rpc.Kind, serve func(context.Context, *connectserve.Call) error) {
 	path := "/" + string(b.service.FullName()) + "/" + string(md.Name())
-	b.snapshot.handlers[path] = connectserve.Handler(&connectserve.Method{
-		Procedure: path, Kind: kind, Serve: serve, Types: b.plain.Types(md),
-	}, b.server.options())
+	types, options := b.plain.Types(md), b.server.options()
+	b.snapshot.handlers[path] = sync.OnceValue(func() http.Handler {
+		return connectserve.Handler(&connectserve.Method{Procedure: path, Kind: kind, Serve: serve, Types: types}, options)
+	})
 }
 
 // bindGone adds the RPCs that the export has, and the server no more.

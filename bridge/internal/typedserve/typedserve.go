@@ -108,11 +108,11 @@ func (s *Server) Files() protodesc.Resolver { return s.now.Load().files }
 
 // ServeHTTP serves an RPC.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h, ok := s.now.Load().handlers[r.URL.Path]
-	if !ok {
-		h = s.unknown(r.URL.Path)
+	if h, ok := s.now.Load().handlers[r.URL.Path]; ok {
+		h().ServeHTTP(w, r)
+		return
 	}
-	h.ServeHTTP(w, r)
+	s.unknown(r.URL.Path).ServeHTTP(w, r)
 }
 
 // update serves what the server offers now. Calls under way go on with what
