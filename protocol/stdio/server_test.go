@@ -21,6 +21,10 @@ import (
 const serverEnv = "STDIO_TEST_SERVER"
 
 // beServer is a server in a process of its own.
+// stubborn is what a server says on standard error that ignores signals from
+// then on.
+const stubborn = "no signal ends this server"
+
 func beServer(mode string) int {
 	if mode == "good" {
 		fmt.Fprintln(os.Stderr, "ready")
@@ -35,6 +39,7 @@ func beServer(mode string) int {
 		return 2
 	case "stubborn", "deaf":
 		signal.Ignore(syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, stubborn)
 	}
 	if mode == "deaf" {
 		select {}
