@@ -14,6 +14,7 @@ import (
 
 	"connectrpc.com/connect"
 	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
@@ -397,6 +398,37 @@ func TestTunnel(t *testing.T) {
 	if err := s.CloseResponse(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestRules: what the specification limits is checked before the server sees it.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	url, hc := start(t, Config{})
+	c := mcpv1connect.NewMcpServiceClient(hc, url, connect.WithGRPC())
+	answer := &mcpv1.CreateMessageResult{Model: "m", ContentForm: &mcpv1.CreateMessageResult_Content{Content: &mcpv1.ContentBlock{
+		Content: &mcpv1.ContentBlock_Text{Text: &mcpv1.TextContent{Text: "x", Annotations: &mcpv1.Annotations{Priority: new(1.5)}}},
+	}}}
+	request := &mcpv1.CallToolRequest{Name: "echo", InputResponses: map[string]*mcpv1.InputResponse{
+		"q": {Response: &mcpv1.InputResponse_Sampling{Sampling: answer}},
+	}}
+	_, err := c.CallTool(t.Context(), request)
+	fault, ok := errors.AsType[*connect.Error](err)
+	if !ok || fault.Code() != connect.CodeInvalidArgument || len(fault.Details()) != 1 {
+		t.Fatalf("error %v", err)
+	}
+	detail, err := fault.Details()[0].Value()
+	bad, ok := detail.(*errdetails.BadRequest)
+	if err != nil || !ok || len(bad.GetFieldViolations()) != 1 || !strings.HasSuffix(bad.GetFieldViolations()[0].GetField(), "annotations.priority") {
+		t.Errorf("detail %v, %v", detail, err)
+	}
+	stream, err := c.StreamCallTool(t.Context(), &mcpv1.StreamCallToolRequest{Request: request})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stream.Receive() || connect.CodeOf(stream.Err()) != connect.CodeInvalidArgument {
+		t.Errorf("stream: %v", stream.Err())
+	}
+	_ = stream.Close()
 }
 
 // TestTunnelEnds: tunnels end with the front, and there are no new ones.
