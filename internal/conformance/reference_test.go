@@ -46,7 +46,7 @@ func startReference(t *testing.T, modern bool) string {
 // TestReference runs the suite through the bridge in front of the reference
 // server, of the era of the suite's revision and of the other one; and through
 // two bridges with McpService between them, over gRPC, gRPC-Web and Connect, so
-// that every message is one of mcp.v1 on its way.
+// that every message is one of mcp.v1 on its way, and with the Tunnel.
 //
 // By itself the server passes 26 and 44 checks of the first suite, 56, 82 and
 // 153 of the second. Not all of them are made here: the bridge answers with JSON
@@ -73,7 +73,7 @@ func TestReference(t *testing.T) {
 	} {
 		between := []string{"http", "mcp+grpc"} // what asks the bridge that asks the server: the suite by http
 		if tt.revision == "2026-07-28" {
-			between = append(between, "mcp+grpcweb+http", "mcp+connect+http")
+			between = append(between, "mcp+grpcweb+http", "mcp+connect+http", "tunnel+grpc")
 		}
 		for _, scheme := range between {
 			t.Run(fmt.Sprintf("%s/%s/%s/%s", tt.suite, tt.revision, tt.era, scheme), func(t *testing.T) {

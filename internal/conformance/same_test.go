@@ -100,10 +100,11 @@ func TestSameAnswers(t *testing.T) {
 	t.Parallel()
 	direct := startReference(t, true)
 	one := serve(t, direct)
-	two := serve(t, "mcp+grpc"+strings.TrimSuffix(strings.TrimPrefix(one, "http"), "/mcp"))
+	address := strings.TrimSuffix(strings.TrimPrefix(one, "http"), "/mcp")
+	two, tunnel := serve(t, "mcp+grpc"+address), serve(t, "tunnel+grpc"+address)
 	for _, q := range everything(t, direct) {
 		want := q.ask(t, direct)
-		for name, url := range map[string]string{"one bridge": one, "two bridges": two} {
+		for name, url := range map[string]string{"one bridge": one, "two bridges": two, "the tunnel": tunnel} {
 			got := q.ask(t, url)
 			same := len(got) == len(want)
 			for i := range want {
