@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -149,4 +150,48 @@ func TestEndsAgainAndAgain(t *testing.T) {
 	}
 	<-time.After(delay)
 	b.pid()
+}
+
+// TestHostEndsStdio: a host that ends `mcp-bridge stdio` as the official SDKs
+// do leaves no process of a server behind, even of one that does not end by
+// itself.
+func TestHostEndsStdio(t *testing.T) {
+	t.Parallel()
+	for name, hang := range map[string]bool{"idle": false, "in a call": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, command := fakeCommand(t, fakeStays)
+			p := start(t, append([]string{"stdio", "--log-level", "error"}, command...)...)
+			p.send(initialize)
+			contains(t, p.line(), `"id":1`)
+			p.send(strings.Replace(legacyCall("pid"), `"id":1`, `"id":2`, 1))
+			contains(t, p.line(), `"id":2`)
+			if hang {
+				p.send(strings.Replace(legacyCall("hang"), `"name"`, `"_meta":{"progressToken":3},"name"`, 1))
+				contains(t, p.line(), `"progressToken":3`)
+			}
+			p.endAsHost()
+		})
+	}
+}
+
+// endAsHost ends the process as the official TypeScript SDK does.
+func (p *process) endAsHost() {
+	_ = p.stdin.Close() // it may have gone
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = p.wait()
+	}()
+	for _, signal := range []os.Signal{syscall.SIGTERM, os.Kill} {
+		timer := time.NewTimer(2 * time.Second)
+		select {
+		case <-ended:
+			timer.Stop()
+			return
+		case <-timer.C:
+			_ = p.cmd.Process.Signal(signal) // it may have ended
+		}
+	}
+	<-ended
 }

@@ -61,6 +61,9 @@ func fakeCommand(t *testing.T, mode string) (dir string, command []string) {
 	t.Cleanup(func() {
 		if left := processes(t, dir); len(left) > 0 {
 			t.Errorf("the processes %v are left", left)
+			for _, pid := range left {
+				kill(t, pid)
+			}
 		}
 	})
 	return dir, []string{"--", self, fakeArgument, mode, dir}

@@ -3,11 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 )
+
+// hostedStopTimeout is how long the process of an MCP server has to end by
+// itself, and again once it is told to, below a host. The official SDKs give a
+// server two seconds, and two more, before they kill it, and what is killed
+// leaves its own server behind.
+const hostedStopTimeout = 800 * time.Millisecond
 
 func (a *app) stdio() *cobra.Command {
 	var flags *upstreamFlags
@@ -30,6 +37,7 @@ Several upstreams are served as one.`,
 		Args: someUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, log := cmd.Context(), a.log()
+			flags.stopTimeout = hostedStopTimeout
 			up, err := flags.openAll(ctx, cmd, args, log)
 			if err != nil {
 				return err
