@@ -63,12 +63,7 @@ func ownerByToken(caller *protocol.Caller) string {
 // canFollow reports whether the client of a request has declared that it can
 // follow tasks (tasks extension, Capability Negotiation).
 func canFollow(r *protocol.Request) bool {
-	extensions, ok := jsontok.Lookup(r.Meta.Capabilities, "extensions")
-	if !ok || jsontok.KindOf(extensions) != jsontok.KindObject {
-		return false
-	}
-	settings, ok := jsontok.Lookup(extensions, protocol.ExtensionTasks)
-	return ok && jsontok.KindOf(settings) == jsontok.KindObject
+	return protocol.HasExtension(r.Meta.Capabilities, protocol.ExtensionTasks)
 }
 
 // refuseTask returns the error for a client of 2025-11-25 that asks for a task

@@ -96,3 +96,14 @@ func HasCapability(capabilities json.RawMessage, name, member string) bool {
 	_, url := jsontok.Lookup(v, "url")
 	return !url
 }
+
+// HasExtension reports whether a ClientCapabilities or ServerCapabilities
+// object, which may be nil, declares the extension name.
+func HasExtension(capabilities json.RawMessage, name string) bool {
+	extensions, ok := jsontok.Lookup(capabilities, "extensions")
+	if !ok || jsontok.KindOf(extensions) != jsontok.KindObject {
+		return false
+	}
+	settings, ok := jsontok.Lookup(extensions, name)
+	return ok && jsontok.KindOf(settings) == jsontok.KindObject
+}

@@ -75,6 +75,7 @@ type Client struct {
 	dial     int // the way that has worked
 	swept    time.Time
 	parking  *parking
+	tasks    clientTasks
 }
 
 // NewClient returns a Client.
@@ -127,8 +128,11 @@ func (c *Client) start(f func()) bool {
 
 // Do asks the server one request.
 func (c *Client) Do(ctx context.Context, r *peer.Request, n protocol.Notifier) (*protocol.Result, error) {
-	if !protocol.MethodIn(r.Method, protocol.Revision20260728) || isTaskMethod(r.Method) {
+	if !protocol.MethodIn(r.Method, protocol.Revision20260728) {
 		return nil, protocol.MethodNotFound(r.Method)
+	}
+	if isTaskMethod(r.Method) {
+		return c.task(ctx, r)
 	}
 	if asks(r.Method) {
 		if state, ok := jsontok.Lookup(r.Params, "requestState"); ok {
@@ -164,8 +168,7 @@ func (c *Client) Do(ctx context.Context, r *peer.Request, n protocol.Notifier) (
 	}
 }
 
-// isTaskMethod reports whether a method is about tasks, which 2025-11-25 and
-// the extension of 2026-07-28 do each in their own way.
+// isTaskMethod reports whether a method is one of the tasks extension.
 func isTaskMethod(method string) bool {
 	switch method {
 	case protocol.MethodGetTask, protocol.MethodUpdateTask, protocol.MethodCancelTask:

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -24,6 +25,8 @@ type clientCall struct {
 	who     string // the caller, to everybody who must tell callers apart
 	bound   string // the caller, to whoever resumes the call
 	cancel  context.CancelCauseFunc
+	mode    taskMode
+	task    *protocol.Result // what the call has become, if it is a task
 
 	mu        sync.Mutex
 	queue     []*jsonrpc.Message
@@ -31,6 +34,7 @@ type clientCall struct {
 	room      chan struct{} // holds one signal: the queue has been taken
 	questions []*question
 	asked     int // requests of the server that have no answer
+	progress  progressSource
 	numbered  int // requests of the server that have been given a key
 	finished  bool
 	response  *jsonrpc.Message
@@ -43,22 +47,44 @@ type question struct {
 	id     json.RawMessage
 	method string
 	params json.RawMessage
+	// task is the server's id of the task that the request is related to, or
+	// empty.
+	task string
+}
+
+// newQuestion gives a request of the server the number n.
+func newQuestion(n int, m *jsonrpc.Message) *question {
+	q := &question{key: "request" + string(jsonIndex(n)), id: m.ID, method: m.Method}
+	q.task, q.params = relation(m.Params)
+	return q
+}
+
+// result returns an answer as the server wants it.
+func (q *question) result(answer json.RawMessage) json.RawMessage {
+	if q.task == "" {
+		return answer
+	}
+	meta, _ := jsontok.Lookup(answer, "_meta")
+	return protocol.WithMeta(protocol.WithoutMember(answer, "_meta"), members(meta), relatedTask, taskParams(q.task))
 }
 
 // errAbandoned is the cause of the context of a call that nobody waits for.
 var errAbandoned = errors.New("nobody waits for the call any more")
 
 // begin sends a request that the server may ask back about.
-func (s *clientSession) begin(r *peer.Request) (*clientCall, error) {
+func (s *clientSession) begin(r *peer.Request, mode taskMode) (*clientCall, error) {
 	id := s.conn.NextID()
 	params, err := legacyParams(r.Request, id)
 	if err != nil {
 		return nil, err
 	}
+	if s.tasks {
+		params = mode.params(params)
+	}
 	ctx, cancel := context.WithCancelCause(s.client.ctx)
 	call := &clientCall{
 		session: s, request: r.Request, id: id, cancel: cancel,
-		who: who(r), bound: bound(r),
+		who: who(r), bound: bound(r), mode: mode,
 		wake: make(chan struct{}, 1), room: make(chan struct{}, 1),
 	}
 	release := s.use()
@@ -68,15 +94,8 @@ func (s *clientSession) begin(r *peer.Request) (*clientCall, error) {
 	started := s.client.start(func() {
 		defer release()
 		defer cancel(nil)
-		m, err := s.conn.Call(ctx, &peer.Call{
-			ID: id, Method: r.Method, Params: params, Header: r.Header, Exclusive: true,
-			Receive: func(ctx context.Context, m *jsonrpc.Message) {
-				if m.Kind() == jsonrpc.KindRequest {
-					s.asked(m, call)
-					return
-				}
-				call.hold(ctx, m)
-			},
+		m, err := call.run(ctx, &peer.Call{
+			ID: id, Method: r.Method, Params: params, Header: r.Header, Exclusive: true, Receive: call.receive,
 		})
 		s.mu.Lock()
 		s.calls = slices.DeleteFunc(s.calls, func(c *clientCall) bool { return c == call })
@@ -89,6 +108,16 @@ func (s *clientSession) begin(r *peer.Request) (*clientCall, error) {
 		return nil, peer.Unavailable(peer.ErrClosed, "the connection to the MCP server is closed")
 	}
 	return call, nil
+}
+
+// receive takes what the server sends during the call.
+func (c *clientCall) receive(ctx context.Context, m *jsonrpc.Message) {
+	switch {
+	case m.Kind() == jsonrpc.KindRequest:
+		c.session.asked(m, c)
+	case !c.session.noted(m) && c.hears(m):
+		c.hold(ctx, m)
+	}
 }
 
 // hold queues a notification, and waits where too many are there already: the
@@ -145,27 +174,41 @@ func (c *clientCall) take() (queue []*jsonrpc.Message, over bool) {
 	return queue, c.finished
 }
 
-// mayAsk says why the server's request cannot be put to the caller, or nil.
-func (c *clientCall) mayAsk(m *jsonrpc.Message) *protocol.Error {
-	caps := c.request.Meta.Capabilities
+// ask takes a request of the server.
+func (c *clientCall) ask(m *jsonrpc.Message) *protocol.Error {
+	if fault := mayAsk(c.request.Meta.Capabilities, m); fault != nil {
+		return fault
+	}
+	c.mu.Lock()
+	if c.asked >= maxQuestions {
+		c.mu.Unlock()
+		return tooManyQuestions()
+	}
+	c.asked++
+	c.mu.Unlock()
+	c.push(m, true)
+	return nil
+}
+
+// mayAsk says why a request of the server cannot be put to a caller with these
+// capabilities, or nil.
+func mayAsk(capabilities json.RawMessage, m *jsonrpc.Message) *protocol.Error {
 	name, member := needs(m.Method, m.Params)
 	if name == "" {
 		return protocol.MethodNotFound(m.Method)
 	}
-	if !protocol.HasCapability(caps, name, member) {
+	if !protocol.HasCapability(capabilities, name, member) {
 		code := protocol.CodeMethodNotFound
-		if member != "" && protocol.HasCapability(caps, name, "") {
+		if member != "" && protocol.HasCapability(capabilities, name, "") {
 			code = protocol.CodeInvalidParams // 2025-11-25 client/elicitation and client/sampling, Error Handling
 		}
 		return protocol.Errorf(code, "the client does not support %s", m.Method)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.asked >= maxQuestions {
-		return protocol.Errorf(protocol.CodeInvalidRequest, "a call may have at most %d requests open", maxQuestions)
-	}
-	c.asked++
 	return nil
+}
+
+func tooManyQuestions() *protocol.Error {
+	return protocol.Errorf(protocol.CodeInvalidRequest, "a call may have at most %d requests open", maxQuestions)
 }
 
 // withdraw drops a request of the server, which does not want it answered any
@@ -186,9 +229,7 @@ func (c *clientCall) question(m *jsonrpc.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.numbered++
-	c.questions = append(c.questions, &question{
-		key: "request" + string(jsonIndex(c.numbered)), id: m.ID, method: m.Method, params: m.Params,
-	})
+	c.questions = append(c.questions, newQuestion(c.numbered, m))
 }
 
 func (c *clientCall) open() []*question {
@@ -221,8 +262,11 @@ func (c *clientCall) serve(ctx context.Context, r *peer.Request, n protocol.Noti
 			if len(queue) > 0 {
 				continue
 			}
-			if c.err != nil { // set before it was over
+			switch { // set before it was over
+			case c.err != nil:
 				return nil, c.err
+			case c.task != nil:
+				return c.task, nil
 			}
 			return c.session.result(r.Request, c.response)
 		}

@@ -43,7 +43,11 @@ func (s *clientSession) do(ctx context.Context, r *peer.Request, n protocol.Noti
 	s.setLevel(ctx, r.Meta.LogLevel, r.Header)
 	if asks(r.Method) {
 		s.hear(ctx)
-		call, err := s.begin(r)
+		mode, fault := s.taskMode(ctx, r)
+		if fault != nil {
+			return nil, fault
+		}
+		call, err := s.begin(r, mode)
 		if err != nil {
 			return nil, err
 		}
@@ -57,11 +61,12 @@ func (s *clientSession) do(ctx context.Context, r *peer.Request, n protocol.Noti
 	m, err := s.conn.Call(ctx, &peer.Call{
 		ID: id, Method: r.Method, Params: params, Header: r.Header, Exclusive: true,
 		Receive: func(ctx context.Context, m *jsonrpc.Message) {
-			if m.Kind() == jsonrpc.KindRequest {
+			switch {
+			case m.Kind() == jsonrpc.KindRequest:
 				s.asked(m, nil)
-				return
+			case !s.noted(m):
+				forward(ctx, s.client.log, r.Request, m, n)
 			}
-			forward(ctx, s.client.log, r.Request, m, n)
 		},
 	})
 	if err != nil {
@@ -95,6 +100,9 @@ func (s *clientSession) result(r *protocol.Request, m *jsonrpc.Message) (*protoc
 	res, err := mcpjson.ReadResult(r.Method, m.Result, false)
 	if err == nil {
 		res.Server = s.server
+		if s.tasks {
+			res.Meta = withoutRelation(res.Meta)
+		}
 	}
 	return res, err
 }

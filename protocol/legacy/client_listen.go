@@ -71,6 +71,11 @@ func (s *clientSession) listen(ctx context.Context, r *peer.Request, n protocol.
 	if fault != nil {
 		return nil, fault
 	}
+	watch, taskIDs, err := s.client.watchTasks(r, wants)
+	if err != nil {
+		return nil, err
+	}
+	defer watch.stop()
 	// Registered first: nothing that happens from now on is missed.
 	l.uris = uris
 	s.mu.Lock()
@@ -96,6 +101,9 @@ func (s *clientSession) listen(ctx context.Context, r *peer.Request, n protocol.
 	if len(list) > 1 {
 		honoured.Add("resourceSubscriptions", append(list, ']'))
 	}
+	if taskIDs != nil {
+		honoured.Add("taskIds", taskIDs)
+	}
 	var ack mcpjson.Object
 	ack.Add("notifications", honoured.JSON())
 	note := &protocol.Notification{Method: protocol.NotificationAcknowledged, Params: ack.JSON()}
@@ -109,6 +117,14 @@ func (s *clientSession) listen(ctx context.Context, r *peer.Request, n protocol.
 				if err := n.Notify(ctx, note); err != nil {
 					return nil, err
 				}
+			}
+		case <-watch.due():
+			if err := watch.look(ctx, n); err != nil {
+				return nil, err
+			}
+		case <-watch.wake:
+			if err := watch.look(ctx, n); err != nil {
+				return nil, err
 			}
 		case <-s.over:
 			return nil, s.ended()

@@ -10,7 +10,9 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,18 +236,9 @@ func (c *Client) resume(ctx context.Context, r *peer.Request, rawState json.RawM
 	if !ok {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.requestState must be a string")
 	}
-	answers := make(map[string]json.RawMessage)
-	if raw, ok := jsontok.Lookup(r.Params, "inputResponses"); ok {
-		err := jsontok.Object(raw, func(key, value []byte) error {
-			if jsontok.KindOf(value) != jsontok.KindObject {
-				return protocol.Errorf(protocol.CodeInvalidParams, "params.inputResponses[%q] must be an object", key)
-			}
-			answers[string(key)] = value
-			return nil
-		})
-		if err != nil {
-			return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.inputResponses: %v", err)
-		}
+	answers, fault := readAnswers(r.Params)
+	if fault != nil {
+		return nil, fault
 	}
 	id, fault := c.parking.unseal(state, time.Now(), binding(r))
 	if fault != nil {
@@ -267,6 +260,29 @@ func (c *Client) resume(ctx context.Context, r *peer.Request, rawState json.RawM
 	return res, err
 }
 
+// readAnswers returns the inputResponses of a request.
+func readAnswers(params json.RawMessage) (map[string]json.RawMessage, *protocol.Error) {
+	answers := make(map[string]json.RawMessage)
+	raw, ok := jsontok.Lookup(params, "inputResponses")
+	if !ok {
+		return answers, nil
+	}
+	if jsontok.KindOf(raw) != jsontok.KindObject {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.inputResponses must be an object")
+	}
+	err := jsontok.Object(raw, func(key, value []byte) error {
+		if jsontok.KindOf(value) != jsontok.KindObject {
+			return fmt.Errorf("the response to %q must be an object", key)
+		}
+		answers[string(key)] = value
+		return nil
+	})
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.inputResponses: %v", err)
+	}
+	return answers, nil
+}
+
 // answer sends the answers that are there to the server. What has none is
 // asked for again.
 func (c *clientCall) answer(ctx context.Context, r *peer.Request, answers map[string]json.RawMessage) error {
@@ -275,15 +291,23 @@ func (c *clientCall) answer(ctx context.Context, r *peer.Request, answers map[st
 		if !ok {
 			continue
 		}
-		if err := c.session.conn.Send(ctx, jsonrpc.AppendRawResult(nil, q.id, result), r.Header); err != nil {
+		if err := c.session.answer(ctx, q, result, r.Header); err != nil {
 			return err
 		}
 		c.withdraw(q.id)
-		if q.method == methodListRoots {
-			c.session.mu.Lock()
-			c.session.roots = bytes.Clone(result)
-			c.session.mu.Unlock()
-		}
+	}
+	return nil
+}
+
+// answer answers a request of the server, and remembers roots.
+func (s *clientSession) answer(ctx context.Context, q *question, result json.RawMessage, header http.Header) error {
+	if err := s.conn.Send(ctx, jsonrpc.AppendRawResult(nil, q.id, q.result(result)), header); err != nil {
+		return err
+	}
+	if q.method == methodListRoots {
+		s.mu.Lock()
+		s.roots = bytes.Clone(result)
+		s.mu.Unlock()
 	}
 	return nil
 }

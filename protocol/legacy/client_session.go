@@ -35,12 +35,17 @@ type clientSession struct {
 	server  json.RawMessage // Implementation
 	offers  json.RawMessage // ServerCapabilities
 	guide   json.RawMessage // instructions, or nil
+	// tasks is true where tools can be called as tasks of 2025-11-25.
+	tasks bool
 
 	over    chan struct{} // closed once the session is of no more use
 	replies chan struct{} // a place for each answer under way
 	levels  chan struct{} // holds the right to set the level
 	// subscribing holds the right to change subscriptions.
 	subscribing chan struct{}
+	// surveying holds the right to ask which tools can be called as tasks.
+	surveying chan struct{}
+	related   related
 
 	mu        sync.Mutex
 	link      peer.Conn // the connection, from before the handshake on
@@ -51,7 +56,9 @@ type clientSession struct {
 	listeners map[*listener]struct{}
 	watched   map[string]*watch
 	level     protocol.LogLevel
-	roots     json.RawMessage // the last answer to roots/list
+	roots     json.RawMessage        // the last answer to roots/list
+	support   map[string]taskSupport // of tools, nil where it is not known
+	kept      time.Time              // for the sake of tasks
 }
 
 func newClientSession(c *Client, key string, r *peer.Request) *clientSession {
@@ -60,6 +67,7 @@ func newClientSession(c *Client, key string, r *peer.Request) *clientSession {
 		info: c.cfg.ClientInfo, capabilities: c.cfg.Shared,
 		ready: make(chan struct{}), over: make(chan struct{}),
 		replies: make(chan struct{}, maxReplies), levels: make(chan struct{}, 1), subscribing: make(chan struct{}, 1),
+		surveying: make(chan struct{}, 1),
 		listeners: make(map[*listener]struct{}), watched: make(map[string]*watch),
 		used: time.Now(),
 	}
@@ -171,9 +179,21 @@ func (s *clientSession) use() (release func()) {
 	})
 }
 
+// keep counts the session as used until then.
+func (s *clientSession) keep(until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if until.After(s.kept) {
+		s.kept = until
+	}
+}
+
 func (s *clientSession) idleSince() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.kept.After(s.used) {
+		return s.kept, s.active == 0
+	}
 	return s.used, s.active == 0
 }
 
@@ -250,6 +270,7 @@ func (s *clientSession) read(result json.RawMessage) error {
 		return nil
 	})
 	s.rev = protocol.Revision(version)
+	s.tasks = s.rev >= protocol.Revision20251125 && hasMembers(s.offers, "tasks", "requests", "tools", "call")
 	switch {
 	case err != nil:
 		return peer.Malformed(err, "the MCP server's answer to initialize cannot be read")
@@ -284,11 +305,23 @@ func (s *clientSession) discover() *protocol.Result {
 		versions = jsontok.AppendString(versions, string(r))
 	}
 	body.Add("supportedVersions", append(versions, ']'))
-	body.Add("capabilities", protocol.WithoutMember(s.offers, "tasks"))
+	body.Add("capabilities", s.capable())
 	if s.guide != nil {
 		body.Add("instructions", s.guide)
 	}
 	return &protocol.Result{Body: body.JSON(), Server: s.server, Cache: &protocol.Cache{Private: true}}
+}
+
+// capable returns the server's capabilities as 2026-07-28 has them.
+func (s *clientSession) capable() json.RawMessage {
+	caps := protocol.WithoutMember(s.offers, "tasks")
+	if !s.tasks {
+		return caps
+	}
+	raw, _ := jsontok.Lookup(caps, "extensions")
+	extensions := protocol.WithoutMember(members(raw), protocol.ExtensionTasks)
+	return setMember(protocol.WithoutMember(caps, "extensions"), "extensions",
+		setMember(extensions, protocol.ExtensionTasks, json.RawMessage("{}")))
 }
 
 // setLevel asks the server for log messages down to the level that a request

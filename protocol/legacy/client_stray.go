@@ -27,6 +27,9 @@ func (s *clientSession) stray(m *jsonrpc.Message) {
 		s.asked(m, nil)
 		return
 	}
+	if s.noted(m) {
+		return
+	}
 	switch m.Method {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
 		notificationUpdated:
@@ -40,21 +43,49 @@ func (s *clientSession) stray(m *jsonrpc.Message) {
 			return
 		}
 		s.client.log.Debug("a log message that belongs to no one call was dropped")
+	case protocol.NotificationProgress:
+		// Progress of a call goes on where it has become a task.
+		if call := s.related.byToken(m.Params); call != nil {
+			if call.hears(m) {
+				call.push(m, false)
+			}
+			return
+		}
+		s.client.log.Debug("progress of nothing that is under way was dropped")
 	default:
 		s.client.log.Debug("a notification that belongs to no call was dropped", "method", m.Method)
 	}
 }
 
-// asked takes a request of the server. call is the one whose stream it came
-// on, or nil.
-func (s *clientSession) asked(m *jsonrpc.Message, call *clientCall) {
+// asker puts requests of the server to a caller.
+type asker interface {
+	// ask takes a request, or says why it cannot be put to the caller.
+	ask(m *jsonrpc.Message) *protocol.Error
+	// withdraw forgets a request.
+	withdraw(id json.RawMessage)
+}
+
+// asked takes a request of the server. from is what it came on the stream of,
+// or nil.
+func (s *clientSession) asked(m *jsonrpc.Message, from asker) {
 	if m.Method == protocol.MethodPing {
 		s.reply(jsonrpc.AppendRawResult(nil, m.ID, json.RawMessage(`{}`)))
 		return
 	}
-	if call == nil {
-		var fault *protocol.Error
-		call, fault = s.attribute()
+	if task, _ := relation(m.Params); task != "" && s.tasks {
+		to, later := s.related.find(task, m)
+		switch {
+		case later:
+			return
+		case to != nil:
+			from = to
+		case from == nil:
+			s.refuse(m, protocol.Errorf(protocol.CodeInvalidParams, "the task that the request is related to is not known here"))
+			return
+		}
+	}
+	if from == nil {
+		call, fault := s.attribute()
 		s.mu.Lock()
 		roots := s.roots
 		s.mu.Unlock()
@@ -66,12 +97,11 @@ func (s *clientSession) asked(m *jsonrpc.Message, call *clientCall) {
 			s.refuse(m, fault)
 			return
 		}
+		from = call
 	}
-	if fault := call.mayAsk(m); fault != nil {
+	if fault := from.ask(m); fault != nil {
 		s.refuse(m, fault)
-		return
 	}
-	call.push(m, true)
 }
 
 // attribute finds the call that a request without an address belongs to: the
@@ -103,6 +133,9 @@ func (s *clientSession) withdrawn(params json.RawMessage) {
 	s.mu.Unlock()
 	for _, call := range calls {
 		call.withdraw(id)
+	}
+	for _, task := range s.related.all() {
+		task.withdraw(id)
 	}
 }
 

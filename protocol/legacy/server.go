@@ -189,10 +189,5 @@ func (c capabilities) listChanged() bool {
 
 // tasks reports whether the server has the tasks extension.
 func (c capabilities) tasks() bool {
-	extensions, ok := jsontok.Lookup(c, "extensions")
-	if !ok || jsontok.KindOf(extensions) != jsontok.KindObject {
-		return false
-	}
-	settings, ok := jsontok.Lookup(extensions, protocol.ExtensionTasks)
-	return ok && jsontok.KindOf(settings) == jsontok.KindObject
+	return protocol.HasExtension(json.RawMessage(c), protocol.ExtensionTasks)
 }

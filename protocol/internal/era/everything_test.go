@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
 	"github.com/mcp-bridge/mcp-bridge/internal/ways"
@@ -121,6 +123,16 @@ func TestEverything(t *testing.T) {
 				t.Errorf("sampling: %s", got)
 			}
 
+			var waiting sync.WaitGroup
+			waiting.Go(func() {
+				got, progress := ask(t, c, request("tools/call", `{"name":"simulate-research-query","arguments":{"topic":"Go"}}`, all, token))
+				if !strings.Contains(got, "# Research Report: Go") || !strings.Contains(progress, `"progressToken":"p","progress":1,"message":"Gathering sources..."`) {
+					t.Errorf("a task that is waited for: %s, %s", got, progress)
+				}
+			})
+			researchTask(t, c)
+			waiting.Wait()
+
 			ctx, cancel := context.WithCancel(t.Context())
 			n := make(notes, 10)
 			done := make(chan error, 1)
@@ -136,5 +148,56 @@ func TestEverything(t *testing.T) {
 				t.Error("a cancelled subscription ended well")
 			}
 		})
+	}
+}
+
+// researchTask follows a task that asks something on its way.
+func researchTask(t *testing.T, c ways.Client) {
+	t.Helper()
+	all := capabilities(`{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}`)
+	res, err := c.Handle(t.Context(), request("tools/call", `{"name":"simulate-research-query","arguments":{"topic":"python","ambiguous":true}}`, all), protocol.Discard)
+	if err != nil || res.Type != protocol.ResultTask {
+		t.Fatalf("%v, %v; want a task", res, err)
+	}
+	var task struct {
+		TaskID, Status string
+		InputRequests  map[string]json.RawMessage
+		Result         json.RawMessage
+	}
+	if err := json.Unmarshal(res.Body, &task); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	n := make(notes, 100)
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Handle(ctx, request("subscriptions/listen", `{"notifications":{"taskIds":["`+task.TaskID+`"]}}`, all), n)
+		done <- err
+	}()
+	prototest.Await(t, n, "the acknowledgement")
+	asked := false
+	for task.Status != "completed" {
+		note := prototest.Await(t, n, "a change of the task")
+		if err := json.Unmarshal(note.Params, &task); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case task.Status == "input_required" && !asked:
+			asked = true
+			got, _ := ask(t, c, request("tasks/update", `{"taskId":"`+task.TaskID+`","inputResponses":{"request1":{"action":"accept","content":{"interpretation":"snake"}}}}`, all))
+			if got != "complete " || !strings.Contains(string(task.InputRequests["request1"]), "elicitation/create") {
+				t.Errorf("updated: %s after %s", got, note.Params)
+			}
+		case task.Status == "failed" || task.Status == "cancelled":
+			t.Fatalf("%s", note.Params)
+		}
+	}
+	if !strings.Contains(string(task.Result), `**Clarification**: snake`) {
+		t.Errorf("the result is %s", task.Result)
+	}
+	cancel()
+	if err := prototest.Await(t, done, "the end"); err == nil {
+		t.Error("a cancelled subscription ended well")
 	}
 }

@@ -211,7 +211,7 @@ func TestForeignState(t *testing.T) {
 		"other process":   {strings.Replace(good, in.State[:8], "AAAAAAAA", 1), caller, "requestState belongs to another process, or to one that has ended: call again without it"},
 		"no state":        {strings.Replace(good, in.State, "x", 1), caller, "requestState is not one that was given here"},
 		"no string":       {strings.Replace(good, `"`+in.State+`"`, "1", 1), caller, "params.requestState must be a string"},
-		"bad answer":      {strings.Replace(good, `{"action":"accept"}`, "1", 1), caller, "params.inputResponses: params.inputResponses[\"" + key + "\"] must be an object (code -32602)"},
+		"bad answer":      {strings.Replace(good, `{"action":"accept"}`, "1", 1), caller, "params.inputResponses: the response to \"" + key + "\" must be an object"},
 	} {
 		r := request("tools/call", tt.params, all)
 		r.Caller = tt.caller
