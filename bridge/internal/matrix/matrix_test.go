@@ -59,8 +59,7 @@ var features = []feature{
 	{name: "prompts", try: tryPrompts},
 	{name: "completion", since: "2024-11-05", try: asks(protocol.MethodComplete,
 		`{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"who","value":"A"}}`, `"values":["Ann"]`)},
-	// The clients of servers know nothing of the tasks of 2025-11-25.
-	{name: "task", since: protocol.Revision20260728, without: atOnce, try: tryTask},
+	{name: "task", since: protocol.Revision20251125, without: atOnce, try: tryTask},
 }
 
 // everything is what a client can declare.
