@@ -114,6 +114,12 @@ func (s *fakeServer) call(m *fakeMessage) {
 		if m.Params.Meta.Token != nil {
 			fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`+"\n", m.Params.Meta.Token)
 		}
+	case "flood": // sends more progress than anybody takes, and nothing more
+		out := bufio.NewWriter(os.Stdout)
+		for i := range 20_000 {
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n", m.Params.Meta.Token, i)
+		}
+		_ = out.Flush() // nobody is left where it fails
 	case "ask": // says what the user has answered
 		question := strconv.Quote("question " + id)
 		s.asked[question] = id

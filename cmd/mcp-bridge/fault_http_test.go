@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,6 +23,8 @@ import (
 type fakeHTTP struct {
 	legacy bool // speaks 2025-06-18, with sessions
 	addr   string
+	// cancelled gets what ends calls of "hang".
+	cancelled chan string
 
 	mu       sync.Mutex
 	opened   int             // sessions
@@ -34,7 +37,7 @@ type fakeHTTP struct {
 // startFakeHTTP serves a fake until the test ends.
 func startFakeHTTP(t *testing.T, legacy bool) *fakeHTTP {
 	t.Helper()
-	f := &fakeHTTP{legacy: legacy, addr: "127.0.0.1:0", known: make(map[string]bool), calls: make(map[string]int)}
+	f := &fakeHTTP{legacy: legacy, addr: "127.0.0.1:0", cancelled: make(chan string, 100), known: make(map[string]bool), calls: make(map[string]int)}
 	f.up(t)
 	t.Cleanup(f.down)
 	return f
@@ -87,11 +90,19 @@ func (f *fakeHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch m.Method {
+	case "notifications/cancelled":
+		f.cancelled <- m.Method
+		w.WriteHeader(http.StatusAccepted)
 	case "server/discover":
 		f.result(w, &m, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`)
 	case "tools/list":
 		f.result(w, &m, `{"resultType":"complete","tools":[{"name":"fine","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}`)
 	case "tools/call":
+		if m.Params.Name == "hang" {
+			<-r.Context().Done()
+			f.cancelled <- "hung up"
+			return
+		}
 		f.call(w, &m)
 	default:
 		w.WriteHeader(http.StatusAccepted)
@@ -284,6 +295,33 @@ func TestRefusedThenBack(t *testing.T) {
 					t.Errorf("error %d %s", code, message)
 				}
 				f.up(t)
+			}
+			b.must("fine")
+		})
+	}
+}
+
+// TestHungHTTP: a client's deadline ends a call that hangs, and the server is
+// told in the way of its revision.
+func TestHungHTTP(t *testing.T) {
+	t.Parallel()
+	for want, legacy := range map[string]bool{"notifications/cancelled": true, "hung up": false} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			f := startFakeHTTP(t, legacy)
+			b := bridgeTo(t, f.url())
+			for _, client := range b.rpc {
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				_, err := client.CallTool(ctx, &mcpv1.CallToolRequest{Name: "hang"})
+				cancel()
+				wantStatus(t, err, connect.CodeDeadlineExceeded, "")
+				for heard := ""; heard != want; {
+					select {
+					case heard = <-f.cancelled:
+					case <-t.Context().Done():
+						t.Fatal("the server is not told")
+					}
+				}
 			}
 			b.must("fine")
 		})

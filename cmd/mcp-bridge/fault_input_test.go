@@ -77,6 +77,37 @@ func TestClientLeavesWhileAsked(t *testing.T) {
 	}
 }
 
+// TestTunnelEndsWhileAsked is the same for a session in a tunnel, which is over
+// once the stream is.
+func TestTunnelEndsWhileAsked(t *testing.T) {
+	t.Parallel()
+	b := bridgeFake(t, fakeLegacy)
+	ctx, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	tunnel, err := b.rpc["gRPC"].Tunnel(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ send, want string }{
+		{strings.Replace(initialize, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1), `"protocolVersion":"2025-11-25"`},
+		{strings.Replace(legacyCall("ask"), `"id":1`, `"id":2`, 1), `"method":"elicitation/create"`},
+	} {
+		if err := tunnel.Send(&mcpv1.TunnelRequest{Message: []byte(step.send)}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := tunnel.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		contains(t, string(got.GetMessage()), step.want)
+	}
+	hangUp()
+	_ = tunnel.CloseResponse() // it is cancelled
+	if got := b.must("cancelled"); got != "cancelled" {
+		t.Error(got)
+	}
+}
+
 // asking is a call of "ask" of a client that can elicit.
 func asking(edit ...func(*mcpv1.CallToolRequest)) *mcpv1.CallToolRequest {
 	r := &mcpv1.CallToolRequest{

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -150,6 +151,77 @@ func TestEndsAgainAndAgain(t *testing.T) {
 	}
 	<-time.After(delay)
 	b.pid()
+}
+
+// TestFlood: a client that does not take what its call says holds up nobody
+// else, and what it leaves behind is freed.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{fakeLegacy, fakeModern} {
+		b := bridgeFake(t, mode)
+		for name, client := range b.rpc {
+			ctx, cancel := context.WithCancel(t.Context())
+			calls, err := client.StreamCallTool(ctx, &mcpv1.StreamCallToolRequest{Request: &mcpv1.CallToolRequest{Name: "flood"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !calls.Receive() {
+				t.Fatalf("%s: %v", name, calls.Err())
+			}
+			b.pid()
+			cancel()
+			if got := b.must("cancelled"); got != "cancelled" {
+				t.Errorf("%s: %s", name, got)
+			}
+			_ = calls.Close() // it is cancelled
+		}
+	}
+}
+
+// TestManyCallersOfOneThatIsKilled: of many calls at a time every one is
+// answered, or fails in a way that says why, however often the server is
+// killed meanwhile.
+func TestManyCallersOfOneThatIsKilled(t *testing.T) {
+	t.Parallel()
+	b := bridgeFake(t, fakeLegacy)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var callers sync.WaitGroup
+	for name, client := range b.rpc {
+		for range 4 {
+			callers.Go(func() {
+				for ctx.Err() == nil {
+					_, err := textOf(client.CallTool(t.Context(), &mcpv1.CallToolRequest{Name: "pid"}))
+					if fault, ok := errors.AsType[*connect.Error](err); err != nil && (!ok || fault.Code() != connect.CodeUnavailable || !strings.HasPrefix(fault.Message(), "the MCP server has ended")) {
+						t.Errorf("%s: %v", name, err)
+						return
+					}
+				}
+			})
+		}
+	}
+	for range 3 {
+		kill(t, b.pid())
+		for b.eventually("pid") == "" {
+			continue
+		}
+	}
+	cancel()
+	callers.Wait()
+	if left := processes(t, b.dir); len(left) != 1 {
+		t.Errorf("there are %d servers", len(left))
+	}
+}
+
+// eventually calls a tool of a server that may be about to be started again.
+// It returns "" where it is not there yet.
+func (b *bridged) eventually(tool string) string {
+	b.t.Helper()
+	text, err := b.call(b.t.Context(), tool)
+	if err != nil && connect.CodeOf(err) != connect.CodeUnavailable {
+		b.t.Fatal(err)
+	}
+	return text
 }
 
 // TestHostEndsStdio: a host that ends `mcp-bridge stdio` as the official SDKs
