@@ -32,6 +32,8 @@ type Stream struct {
 	// responses would not find the session. Such a client has no capability
 	// to be asked for anything.
 	Send func(ctx context.Context, message []byte) error
+
+	heart *heartbeat // nil where the client wants no progress
 }
 
 // reach returns those of a client's capabilities that are of use here.
@@ -150,9 +152,16 @@ func (s *Session) ask(ctx context.Context, st Stream, inputs []input) (_ json.Ra
 			return nil, errUnheard
 		}
 	}
-	for range inputs {
+	beats, stop := st.beats()
+	defer stop()
+	for left := len(inputs); left > 0; {
 		select {
+		case <-beats:
+			if err := st.heart.beat(ctx); err != nil {
+				s.server.log.DebugContext(ctx, "a heartbeat was not delivered", "error", err)
+			}
 		case r := <-replies:
+			left--
 			if r.m == nil {
 				return nil, errUnheard
 			}

@@ -35,7 +35,8 @@ type clientCall struct {
 	questions []*question
 	asked     int // requests of the server that have no answer
 	progress  progressSource
-	numbered  int // requests of the server that have been given a key
+	elicited  []json.RawMessage // elicitationIds of what was asked
+	numbered  int               // requests of the server that have been given a key
 	finished  bool
 	response  *jsonrpc.Message
 	err       error
@@ -230,6 +231,16 @@ func (c *clientCall) question(m *jsonrpc.Message) {
 	defer c.mu.Unlock()
 	c.numbered++
 	c.questions = append(c.questions, newQuestion(c.numbered, m))
+	if id, ok := jsontok.Lookup(m.Params, "elicitationId"); ok && m.Method == methodElicit && len(c.elicited) < maxQuestions {
+		c.elicited = append(c.elicited, id)
+	}
+}
+
+// elicits reports whether the call has asked for an elicitation.
+func (c *clientCall) elicits(id json.RawMessage) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.elicited, func(e json.RawMessage) bool { return bytes.Equal(e, id) })
 }
 
 func (c *clientCall) open() []*question {

@@ -30,6 +30,9 @@ const (
 	methodElicit    = "elicitation/create"
 	methodSample    = "sampling/createMessage"
 	methodListRoots = "roots/list"
+
+	// notificationElicited is of 2025-11-25 alone.
+	notificationElicited = "notifications/elicitation/complete"
 )
 
 // do asks the server one request.
@@ -207,6 +210,10 @@ func forward(ctx context.Context, log *slog.Logger, r *protocol.Request, m *json
 		note = mcpjson.RestoreToken(m.Params, r.Meta.ProgressToken)
 	case protocol.NotificationMessage:
 		if !mcpjson.WantsLog(r.Meta.LogLevel, m.Params) {
+			note = nil
+		}
+	case notificationElicited:
+		if r.Meta.Revision != protocol.Revision20251125 {
 			note = nil
 		}
 	}

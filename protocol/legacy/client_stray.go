@@ -43,6 +43,13 @@ func (s *clientSession) stray(m *jsonrpc.Message) {
 			return
 		}
 		s.client.log.Debug("a log message that belongs to no one call was dropped")
+	case notificationElicited:
+		raw, _ := jsontok.Lookup(m.Params, "elicitationId")
+		if call := s.elicited(raw); call != nil {
+			call.push(m, false)
+			return
+		}
+		s.client.log.Debug("the end of an elicitation of no call was dropped")
 	case protocol.NotificationProgress:
 		// Progress of a call goes on where it has become a task.
 		if call := s.related.byToken(m.Params); call != nil {
@@ -146,6 +153,18 @@ func (s *clientSession) onlyCall() *clientCall {
 		return nil
 	}
 	return s.calls[0]
+}
+
+// elicited returns the call that has asked for an elicitation, or nil.
+func (s *clientSession) elicited(id json.RawMessage) *clientCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, call := range s.calls {
+		if call.elicits(id) {
+			return call
+		}
+	}
+	return nil
 }
 
 // refuse answers a request of the server with an error.

@@ -17,6 +17,9 @@ import (
 type input struct {
 	key, method string
 	params      json.RawMessage // nil for none
+	// elicitation is the elicitationId that was made up for a URL, as JSON, or
+	// nil.
+	elicitation json.RawMessage
 }
 
 // read returns the result in the client's response.
@@ -93,7 +96,8 @@ func (in *input) adapt(capabilities json.RawMessage, rev protocol.Revision) *pro
 	case in.method == methodElicit && member == "url":
 		if _, ok := jsontok.Lookup(in.params, "elicitationId"); !ok {
 			// 2025-11-25 wants one, 2026-07-28 has none.
-			in.params = setMember(in.params, "elicitationId", jsontok.AppendString(nil, rand.Text()))
+			in.elicitation = jsontok.AppendString(nil, rand.Text())
+			in.params = setMember(in.params, "elicitationId", in.elicitation)
 		}
 	case in.method == methodElicit && rev < protocol.Revision20251125:
 		in.params = protocol.WithoutMember(in.params, "mode") // there is only the one

@@ -23,8 +23,12 @@ const (
 // the result is input_required (2026-07-28 basic/patterns/mrtr).
 func (s *Session) rounds(ctx context.Context, st Stream, params json.RawMessage, handle func(json.RawMessage) (*protocol.Result, *protocol.Error)) (*protocol.Result, *protocol.Error) {
 	next, backOff := params, minBackOff
+	var opened []json.RawMessage
 	for round := 0; ; round++ {
 		res, fault := handle(next)
+		if fault == nil && res.Type != protocol.ResultInputRequired {
+			s.completed(ctx, st, opened)
+		}
 		if fault != nil || res.Type != protocol.ResultInputRequired {
 			return res, fault
 		}
@@ -38,7 +42,9 @@ func (s *Session) rounds(ctx context.Context, st Stream, params json.RawMessage,
 		}
 		var responses json.RawMessage
 		if asked {
-			responses, fault = s.input(ctx, st, requests)
+			var ids []json.RawMessage
+			responses, ids, fault = s.input(ctx, st, requests)
+			opened = append(opened, ids...)
 		}
 		if responses == nil && fault == nil {
 			fault = pause(ctx, backOff)
@@ -51,13 +57,35 @@ func (s *Session) rounds(ctx context.Context, st Stream, params json.RawMessage,
 	}
 }
 
-// input gets what inputRequests want, or nil where that is nothing.
-func (s *Session) input(ctx context.Context, st Stream, requests json.RawMessage) (json.RawMessage, *protocol.Error) {
+// input gets what inputRequests want, or nil where that is nothing. opened are
+// the elicitations of URLs that the client has agreed to open.
+func (s *Session) input(ctx context.Context, st Stream, requests json.RawMessage) (responses json.RawMessage, opened []json.RawMessage, fault *protocol.Error) {
 	inputs, fault := readInputs(requests, st.reach(s.capabilities), s.Revision)
 	if fault != nil || len(inputs) == 0 {
-		return nil, fault
+		return nil, nil, fault
 	}
-	return s.ask(ctx, st, inputs)
+	responses, fault = s.ask(ctx, st, inputs)
+	for _, in := range inputs {
+		response, _ := jsontok.Lookup(responses, in.key)
+		action, _ := jsontok.Lookup(response, "action")
+		if in.elicitation != nil && string(action) == `"accept"` {
+			opened = append(opened, in.elicitation)
+		}
+	}
+	return responses, opened, fault
+}
+
+// completed tells the client that what it has opened URLs for is done: the
+// server has gone on. 2026-07-28 has nothing that says so earlier.
+func (s *Session) completed(ctx context.Context, st Stream, opened []json.RawMessage) {
+	for _, id := range opened {
+		var params mcpjson.Object
+		params.Add("elicitationId", id)
+		n := &protocol.Notification{Method: notificationElicited, Params: params.JSON()}
+		if err := st.Notifier.Notify(ctx, n); err != nil {
+			s.server.log.DebugContext(ctx, "the client was not told that an elicitation is complete", "error", err)
+		}
+	}
 }
 
 // retry returns the params of a call with input. Either part may be nil.

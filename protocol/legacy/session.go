@@ -38,6 +38,7 @@ type Session struct {
 func (s *Session) Close() {
 	s.server.unregister(s)
 	s.following.end()
+	s.tasks.end()
 	s.asking.end()
 }
 
@@ -103,6 +104,7 @@ func (s *Session) answer(ctx context.Context, m *jsonrpc.Message, caller *protoc
 	if fault != nil {
 		return nil, fault
 	}
+	st = st.withHeartbeat(meta.ProgressToken)
 	switch m.Method {
 	case protocol.MethodSubscribe, protocol.MethodUnsubscribe:
 		return s.subscribe(ctx, m, meta, caller)

@@ -1,6 +1,7 @@
 package legacy
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -29,6 +30,9 @@ type taskBook struct {
 	notes map[string]*taskNote
 	order []string // ids, oldest first
 	bytes int
+	// following are the tasks whose changes are told, with what ends that.
+	following map[string]context.CancelFunc
+	ended     bool
 }
 
 type taskNote struct {

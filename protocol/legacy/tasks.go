@@ -107,6 +107,7 @@ func (h *taskHandler) call(ctx context.Context, params json.RawMessage) (*protoc
 		t := readTask(res.Body)
 		h.tasks.add(t.id)
 		object = t.object
+		defer h.announce(t.id, object)
 	case "", protocol.ResultComplete:
 		object = h.tasks.keep(protocol.AppendResult(nil, res, h.Revision), time.Now())
 	default:

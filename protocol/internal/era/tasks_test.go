@@ -563,3 +563,42 @@ func TestTaskWatched(t *testing.T) {
 		}
 	})
 }
+
+// TestElicitationComplete: that a URL has been dealt with is told to callers
+// whose revision has words for it.
+func TestElicitationComplete(t *testing.T) {
+	t.Parallel()
+	for rev, want := range map[protocol.Revision]string{
+		protocol.Revision20251125: "notifications/elicitation/complete {\"elicitationId\":\"e\"}\n",
+		protocol.Revision20260728: "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			serve := script(func(say func(string), id json.RawMessage, method, _ string) {
+				switch method {
+				case "server/discover":
+					say(unknown(id))
+				case "initialize":
+					say(result(id, `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`))
+				case "tools/call":
+					say(`{"jsonrpc":"2.0","id":` + string(id) + `0,"method":"elicitation/create","params":{"mode":"url","message":"?","url":"https://x","elicitationId":"e"}}`)
+				case "": // the answer
+					for _, e := range []string{"other", "e"} {
+						say(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"` + e + `"}}`)
+					}
+					say(result(id[:len(id)-1], `{"content":[]}`))
+				}
+			})
+			c, err := stdio.NewClient(stdio.ClientConfig{Dial: func(context.Context) (io.ReadWriteCloser, error) { return ways.Dial(serve, ways.Modern), nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			edit := []func(*protocol.Meta){capabilities(`{"elicitation":{"url":{}}}`), func(m *protocol.Meta) { m.Revision = rev }}
+			in, key := wantInput(t, c, request("tools/call", `{"name":"x"}`, edit...), protocol.Discard)
+			got, notes := ask(t, c, request("tools/call", retry("x", in.State, key, `{"action":"accept"}`), edit...))
+			if got != `complete {"content":[]}` || notes != want {
+				t.Errorf("%s: %s, %q", rev, got, notes)
+			}
+		})
+	}
+}
