@@ -20,6 +20,8 @@ const (
 	fakeModern = "modern" // speaks 2026-07-28
 	// fakeStays is fakeLegacy that does not end with its input.
 	fakeStays = "stays"
+	// fakeDeaf reads nothing.
+	fakeDeaf = "deaf"
 	// fakeBroken is fakeLegacy that ends as soon as it is started while its
 	// directory has a file of the name brokenFile.
 	fakeBroken = "broken"
@@ -57,6 +59,9 @@ func beFakeServer(mode, dir string) int {
 		fmt.Fprintln(os.Stderr, "no configuration")
 		return 2
 	}
+	if mode == fakeDeaf {
+		select {}
+	}
 	s := &fakeServer{mode: mode, asked: make(map[string]string)}
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 16<<20)
@@ -90,7 +95,7 @@ func (s *fakeServer) receive(m *fakeMessage) {
 	case "initialize":
 		s.result(string(m.ID), `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`)
 	case "tools/list":
-		s.result(string(m.ID), `{"tools":[{"name":"pid","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
+		s.result(string(m.ID), `{"tools":[{"name":"pid","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}},{"name":"ask","inputSchema":{"type":"object"}}]}`)
 	case "tools/call":
 		s.call(m)
 	case "notifications/cancelled":

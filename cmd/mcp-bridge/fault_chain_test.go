@@ -17,13 +17,20 @@ import (
 // clients of the first as if there were one.
 func TestFaultsThroughTwoBridges(t *testing.T) {
 	t.Parallel()
-	for _, scheme := range []string{"grpc", "mcp+grpcweb+http", "mcp+connect+http", "mcp+http"} {
+	for _, scheme := range []string{"grpc", "mcp+grpcweb+http", "mcp+connect+http", "mcp+http", "sse+http"} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
-			back := bridgeFake(t, fakeLegacy)
+			_, command := fakeCommand(t, fakeLegacy)
+			back := bridgeTo(t, append([]string{"--sse"}, command...)...)
 			address := scheme + "://" + strings.TrimPrefix(back.base, "http://")
-			if scheme == "mcp+http" {
+			code := connect.CodeUnavailable
+			switch scheme {
+			case "mcp+http":
 				address += "/mcp"
+				code = connect.CodeInternal // all that JSON-RPC says
+			case "sse+http":
+				address += "/sse"
+				code = connect.CodeInternal
 			}
 			b := bridgeTo(t, address)
 
@@ -41,11 +48,7 @@ func TestFaultsThroughTwoBridges(t *testing.T) {
 			if calls.Receive() {
 				t.Errorf("after the end, %v", calls.Msg())
 			}
-			if scheme == "mcp+http" { // JSON-RPC has no status for it
-				wantStatus(t, calls.Err(), connect.CodeInternal, ended)
-			} else {
-				wantStatus(t, calls.Err(), connect.CodeUnavailable, ended)
-			}
+			wantStatus(t, calls.Err(), code, ended)
 			_ = calls.Close() // says the same
 
 			// Hung, until the client's deadline.

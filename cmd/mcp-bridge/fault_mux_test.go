@@ -82,3 +82,28 @@ func TestOneOfSeveralFails(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestStateOfOneOfSeveral: the state that one of several servers has given is
+// of no use with another one.
+func TestStateOfOneOfSeveral(t *testing.T) {
+	t.Parallel()
+	one, two := bridgeFake(t, fakeLegacy), bridgeFake(t, fakeLegacy)
+	b := bridgeTo(t, "one="+one.base+"/mcp", "two="+two.base+"/mcp")
+	client := b.rpc["gRPC"]
+	named := func(name string) func(*mcpv1.CallToolRequest) {
+		return func(r *mcpv1.CallToolRequest) { r.Name = name }
+	}
+	asked, err := client.CallTool(t.Context(), asking(named("one_ask")))
+	if err != nil || asked.GetInputRequired() == nil {
+		t.Fatalf("%v, %v", asked, err)
+	}
+	answer := answering(asked.GetInputRequired())
+	_, err = client.CallTool(t.Context(), asking(named("two_ask"), answer))
+	wantStatus(t, err, connect.CodeInvalidArgument, "requestState belongs to another process, or to one that has ended: call again without it")
+	if got := two.must("calls"); got != "0" {
+		t.Errorf("the other server has seen %s calls", got)
+	}
+	if text, err := textOf(client.CallTool(t.Context(), asking(named("one_ask"), answer))); err != nil || text != `{"action":"accept"}` {
+		t.Errorf("%s, %v", text, err)
+	}
+}

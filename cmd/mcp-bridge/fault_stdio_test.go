@@ -247,6 +247,37 @@ func TestHostEndsStdio(t *testing.T) {
 	}
 }
 
+// TestInterrupted: a command that is told to end while a server does not answer
+// ends, and leaves nothing behind.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		mode string
+		args []string
+	}{
+		"serve that has not started": {fakeDeaf, []string{"serve", "--listen", "127.0.0.1:0"}},
+		"stdio that has not started": {fakeDeaf, []string{"stdio"}},
+		"tools that hangs":           {fakeDeaf, []string{"tools"}},
+		"call that hangs":            {fakeStays, []string{"call", "hang"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, command := fakeCommand(t, tt.mode)
+			p := start(t, append(tt.args, command...)...)
+			for len(processes(t, dir)) == 0 {
+				if tt.args[0] == "stdio" { // nobody is asked before the host asks
+					p.send(initialize)
+				}
+				if t.Context().Err() != nil {
+					t.Fatal("no server is started")
+				}
+			}
+			p.signal(syscall.SIGINT)
+			_ = p.wait() // the status differs
+		})
+	}
+}
+
 // endAsHost ends the process as the official TypeScript SDK does.
 func (p *process) endAsHost() {
 	_ = p.stdin.Close() // it may have gone
