@@ -27,7 +27,7 @@ const questionWait = time.Second
 type clientTask struct {
 	session           *clientSession
 	id, remote, owner string
-	request           *protocol.Request // the call, without its params
+	request           *protocol.Request // the call, without its params and its caller
 	made              time.Time
 	created           json.RawMessage // createdAt
 
@@ -49,12 +49,12 @@ type collection struct {
 	err      error
 }
 
-// newTask makes a task known that a call has become, and returns its state.
+// newTask makes a task known that a call has become.
 func (c *Client) newTask(call *clientCall, t *serverTask) (*clientTask, error) {
 	now := time.Now()
 	task := &clientTask{
 		session: call.session, id: rand.Text(), remote: t.id, owner: call.bound,
-		request: &protocol.Request{Method: call.request.Method, Caller: call.request.Caller, Meta: protocol.Meta{
+		request: &protocol.Request{Method: call.request.Method, Meta: protocol.Meta{
 			Revision: call.request.Meta.Revision, Capabilities: bytes.Clone(call.request.Meta.Capabilities),
 		}},
 		made: now, created: bytes.Clone(t.created), news: make(chan struct{}),

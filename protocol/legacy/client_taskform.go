@@ -48,7 +48,8 @@ func readServerTask(raw json.RawMessage) (*serverTask, bool) {
 			if d, ok := millis(value); ok {
 				t.poll = d
 			}
-		case "_meta":
+		case "_meta", "resultType", "ttlMs", "pollIntervalMs", "result", "error", "inputRequests":
+			// They are the extension's, and said below.
 		default:
 			switch name {
 			case "createdAt":

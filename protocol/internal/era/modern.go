@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
@@ -19,6 +20,7 @@ type modern struct {
 	log        *slog.Logger
 	clientInfo json.RawMessage
 	headers    *headers // nil where the transport has none
+	tasks      atomic.Bool
 }
 
 // do sends one request on conn and returns what comes of it.
@@ -75,6 +77,9 @@ func (d *modern) once(ctx context.Context, conn peer.Conn, r *peer.Request, n pr
 	res, err := mcpjson.ReadResult(r.Method, m.Result, true)
 	if err == nil && d.headers != nil && r.Method == protocol.MethodListTools {
 		res.Body, err = d.headers.learn(ctx, r.Identity, res.Body)
+	}
+	if err == nil {
+		d.execution(r.Request, res)
 	}
 	return res, err
 }

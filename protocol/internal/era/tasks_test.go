@@ -602,3 +602,34 @@ func TestElicitationComplete(t *testing.T) {
 		})
 	}
 }
+
+// TestExecution: tools of a modern server that has tasks say so to clients that
+// have to be told.
+func TestExecution(t *testing.T) {
+	t.Parallel()
+	const tools = `{"tools":[{"name":"a"},{"name":"b","execution":{"taskSupport":"forbidden"}},1],"x":1.0}`
+	for _, tt := range []struct{ capabilities, revision, want string }{
+		{follows, "2025-11-25", `{"tools":[{"name":"a","execution":{"taskSupport":"optional"}},{"name":"b","execution":{"taskSupport":"forbidden"}},1],"x":1.0}`},
+		{follows, "2025-06-18", tools},
+		{follows, "2026-07-28", tools},
+		{`{}`, "2025-11-25", tools},
+	} {
+		serve := script(func(say func(string), id json.RawMessage, method, _ string) {
+			if method == "server/discover" {
+				say(result(id, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":`+tt.capabilities+`}`))
+				return
+			}
+			say(result(id, tools))
+		})
+		c, err := stdio.NewClient(stdio.ClientConfig{Dial: func(context.Context) (io.ReadWriteCloser, error) { return ways.Dial(serve, ways.Modern), nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		rev := func(m *protocol.Meta) { m.Revision = protocol.Revision(tt.revision) }
+		ask(t, c, request("server/discover", "", rev))
+		if got, _ := ask(t, c, request("tools/list", "", rev)); got != "complete "+tt.want {
+			t.Errorf("%s: %s, want %s", tt.revision, got, tt.want)
+		}
+	}
+}
