@@ -43,7 +43,8 @@ func newFixture(t *testing.T) *fixture {
 const (
 	resourceURI = "test://notes/1"
 	taskTool    = `{"name":"task","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}`
-	toolList    = `{"tools":[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"}},` + taskTool + `]}`
+	// What says nothing can be a task to clients of 2025-11-25.
+	toolList = `{"tools":[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"},"execution":{"taskSupport":"forbidden"}},` + taskTool + `]}`
 )
 
 // Handle answers in the modern shape.
