@@ -34,6 +34,8 @@ type MuxConfig struct {
 // An upstream that is down takes its own part with it only: lists leave it out
 // and name it in their _meta, under [MetaUnavailable], and its tools fail. It
 // comes back by itself, and clients that listen hear that lists have changed.
+// One that does not answer what all are asked together, such as for its tools,
+// is waited for ten seconds, and then for a minute only one, each time.
 type Mux struct{ mux *mux.Mux }
 
 var _ protocol.Handler = (*Mux)(nil)
@@ -59,8 +61,8 @@ func (m *Mux) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifi
 	return m.mux.Handle(ctx, r, n)
 }
 
-// Ready waits until every upstream has been tried once, or ctx ends, and says of
-// those that are down why, by name.
+// Ready waits until every upstream has been tried once, for ten seconds at most
+// or until ctx ends, and says of those that are down why, by name.
 func (m *Mux) Ready(ctx context.Context) map[string]error { return m.mux.Ready(ctx) }
 
 // EndSubscriptions ends the subscriptions of all clients, so that a server can

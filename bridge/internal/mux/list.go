@@ -5,17 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
-// maxPages bounds the pages of one list of one part, and maxItems what is in
-// them.
+// maxPages bounds the pages of one list of one part, maxItems and maxListBytes
+// what is in them, and listTimeout the time that they take.
 const (
-	maxPages = 1000
-	maxItems = 50_000
+	maxPages     = 1000
+	maxItems     = 50_000
+	maxListBytes = 64 << 20
+	listTimeout  = time.Minute
 )
 
 // listMembers are the members of results that have the items.
@@ -82,7 +85,7 @@ const maxTTL = 60_000
 
 // readAll reads the lists of all parts and gives their items names.
 func (m *Mux) readAll(ctx context.Context, r *protocol.Request) []any {
-	answers := m.each(func(p *part) (any, error) {
+	answers := m.each(ctx, func(p *part) (any, error) {
 		l, err := p.list(ctx, r, m.names[r.Method].member)
 		if err != nil {
 			return nil, err
@@ -107,14 +110,20 @@ func (m *Mux) readAll(ctx context.Context, r *protocol.Request) []any {
 func (p *part) list(ctx context.Context, r *protocol.Request, member string) (*listing, error) {
 	l := &listing{cache: protocol.Cache{TTLMillis: maxTTL}}
 	page := *r
+	size := 0
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
 	known, seen := make(map[string]bool), make(map[string]bool)
 	for range maxPages {
-		res, err := p.ask(ctx, &page, protocol.Discard)
+		res, err := p.askSoon(ctx, &page)
 		if fault, ok := errors.AsType[*protocol.Error](err); ok && fault.Code == protocol.CodeMethodNotFound {
 			return l, nil // it has none
 		}
 		if err != nil {
 			return nil, err
+		}
+		if size += len(res.Body); size > maxListBytes {
+			return nil, fmt.Errorf("its %s is longer than %d bytes", r.Method, maxListBytes)
 		}
 		l.cache = worse(l.cache, res.Cache)
 		items, ok := jsontok.Lookup(res.Body, listMembers[r.Method])

@@ -90,7 +90,7 @@ func (s *subscription) follow(ctx context.Context, p *part, settled func()) {
 	defer settled()
 	pause := s.mux.cfg.MinPause
 	for {
-		if p.fault() != nil {
+		if p.settled(ctx) != nil {
 			settled()
 		}
 		select {

@@ -52,6 +52,15 @@ const (
 
 	openTimeout  = 30 * time.Second
 	probeTimeout = 10 * time.Second
+	// firstTimeout is how long after the start of the Mux a request waits for
+	// parts that have not been tried yet.
+	firstTimeout = 10 * time.Second
+	// answerTimeout is how long a part may take to answer what all of them are
+	// asked together; for lists, one page of it. Then the whole answers without
+	// the part. For latePause after that, it gets lateTimeout only.
+	answerTimeout = 10 * time.Second
+	lateTimeout   = time.Second
+	latePause     = time.Minute
 )
 
 // MetaUnavailable is the member of _meta of lists and of server/discover that
@@ -64,6 +73,7 @@ type Mux struct {
 	parts   []*part
 	names   map[string]*names // by method of the list
 	changes broadcast.Broadcast
+	started time.Time
 
 	ctx    context.Context //nolint:containedctx // ends the goroutines of parts
 	cancel context.CancelFunc
@@ -103,6 +113,7 @@ func New(cfg Config) (*Mux, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
+	m.started = time.Now()
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	for _, p := range m.parts {
 		m.wg.Go(p.keep)
@@ -110,16 +121,13 @@ func New(cfg Config) (*Mux, error) {
 	return m, nil
 }
 
-// Ready waits until every part has been tried once, and returns for each that
-// is down why.
+// Ready waits until every part has been tried once, ctx ends, or ten seconds
+// have passed since the Mux was made, and returns for each part that is down
+// why.
 func (m *Mux) Ready(ctx context.Context) map[string]error {
 	down := make(map[string]error)
 	for _, p := range m.parts {
-		select {
-		case <-p.tried:
-		case <-ctx.Done():
-		}
-		if err := p.fault(); err != nil {
+		if err := p.settled(ctx); err != nil {
 			down[p.name] = err
 		}
 	}
@@ -176,7 +184,7 @@ func (m *Mux) handle(ctx context.Context, r *protocol.Request, n protocol.Notifi
 // discover says what the parts have together. Lists may come with a part that
 // is down, so the methods for them are there while one is.
 func (m *Mux) discover(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
-	answers := m.each(func(p *part) (any, error) { return p.ask(ctx, r, protocol.Discard) })
+	answers := m.each(ctx, func(p *part) (any, error) { return p.askSoon(ctx, r) })
 	capabilities := json.RawMessage(`{"logging":{},"tools":{"listChanged":true}}`)
 	cache := protocol.Cache{TTLMillis: time.Minute.Milliseconds()}
 	var instructions []string

@@ -24,13 +24,14 @@ type part struct {
 	closePart func()
 	down      error         // why it is unavailable, or nil
 	up        chan struct{} // closed while it is available
+	late      time.Time     // when it last took too long for an answer
 }
 
 func newPart(p Part, m *Mux) *part {
 	return &part{
 		name: p.Name, open: p.Open, mux: m,
 		tried: make(chan struct{}), wake: make(chan struct{}, 1),
-		down: errors.New("it has not been tried yet"), up: make(chan struct{}),
+		down: errors.New("it has not answered yet"), up: make(chan struct{}),
 	}
 }
 
@@ -39,6 +40,19 @@ func (p *part) fault() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.down
+}
+
+// settled waits for the first attempt to reach the part, as long as the Mux is
+// new, and returns why the part is unavailable, or nil.
+func (p *part) settled(ctx context.Context) error {
+	timer := time.NewTimer(time.Until(p.mux.started.Add(firstTimeout)))
+	defer timer.Stop()
+	select {
+	case <-p.tried:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return p.fault()
 }
 
 // available returns a channel that is closed while the part is available.
@@ -159,10 +173,13 @@ func (p *part) setUp() {
 // ask passes a request on, and notes what that says of the part.
 func (p *part) ask(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	p.mu.Lock()
-	h, down := p.handler, p.down
+	h := p.handler
 	p.mu.Unlock()
 	if h == nil {
-		return nil, p.unavailable(down)
+		if down := p.settled(ctx); down != nil {
+			return nil, p.unavailable(down)
+		}
+		return p.ask(ctx, r, n)
 	}
 	res, err := h.Handle(ctx, r, n)
 	switch {
@@ -172,6 +189,36 @@ func (p *part) ask(ctx context.Context, r *protocol.Request, n protocol.Notifier
 		return nil, fmt.Errorf("upstream %s returned nothing", p.name)
 	}
 	return res, err
+}
+
+// askSoon is ask for what all parts are asked together, so that one which hangs
+// does not keep the others from being heard.
+func (p *part) askSoon(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
+	patience := answerTimeout
+	p.mu.Lock()
+	if !p.late.IsZero() && time.Since(p.late) < latePause {
+		patience = lateTimeout
+	}
+	p.mu.Unlock()
+	soon, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	res, err := p.ask(soon, r, protocol.Discard)
+	switch {
+	case err == nil:
+		p.setLate(time.Time{})
+	case soon.Err() != nil && ctx.Err() == nil:
+		if patience == answerTimeout {
+			p.setLate(time.Now())
+		}
+		return nil, fmt.Errorf("no answer to %s within %v", r.Method, patience)
+	}
+	return res, err
+}
+
+func (p *part) setLate(when time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.late = when
 }
 
 // unavailable is the error for what belongs to a part that was never there.
@@ -193,17 +240,19 @@ func (p *part) close() {
 
 // each asks all parts that are available, at the same time. The answer of one
 // that is not, or fails, is nil.
-func (m *Mux) each(ask func(p *part) (any, error)) []any {
+func (m *Mux) each(ctx context.Context, ask func(p *part) (any, error)) []any {
 	answers := make([]any, len(m.parts))
 	var wg sync.WaitGroup
 	for i, p := range m.parts {
-		if p.fault() != nil {
-			continue
-		}
 		wg.Go(func() {
+			if p.settled(ctx) != nil {
+				return
+			}
 			answer, err := ask(p)
 			if err != nil {
-				m.cfg.Logger.Warn("an upstream did not answer and is left out", "upstream", p.name, "error", err)
+				if ctx.Err() == nil {
+					m.cfg.Logger.WarnContext(ctx, "an upstream did not answer and is left out", "upstream", p.name, "error", err)
+				}
 				return
 			}
 			answers[i] = answer

@@ -20,10 +20,24 @@ func (m *Mux) named(ctx context.Context, r *protocol.Request, n protocol.Notifie
 	}
 	k, ok := m.find(ctx, r, list, name)
 	if !ok {
-		what := strings.TrimSuffix(listMembers[list], "s")
-		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no %s %q; %s names those there are", what, name, list)
+		return nil, m.unknown(list, name)
 	}
 	return m.pass(ctx, k.part, withName(r, "name", k.name, name), n)
+}
+
+// unknown is the error for a name that no part has, as far as they are there.
+func (m *Mux) unknown(list, name string) error {
+	what := strings.TrimSuffix(listMembers[list], "s")
+	var down []string
+	for _, p := range m.parts {
+		if p.fault() != nil {
+			down = append(down, p.name)
+		}
+	}
+	if len(down) > 0 {
+		return protocol.Errorf(protocol.CodeInvalidParams, "there is no %s %q now, while these upstreams are unavailable: %s", what, name, strings.Join(down, ", "))
+	}
+	return protocol.Errorf(protocol.CodeInvalidParams, "there is no %s %q; %s names those there are", what, name, list)
 }
 
 // find returns whose name one is, and reads the lists anew where nobody's.
@@ -61,7 +75,7 @@ func (m *Mux) read(ctx context.Context, r *protocol.Request, n protocol.Notifier
 func (m *Mux) first(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	var failed error
 	for _, p := range m.parts {
-		if p.fault() != nil {
+		if p.settled(ctx) != nil {
 			continue
 		}
 		res, err := m.pass(ctx, p, r, n)
@@ -94,7 +108,7 @@ func (m *Mux) complete(ctx context.Context, r *protocol.Request, n protocol.Noti
 	if name, fault := text(ref, "name"); fault == nil {
 		k, ok := m.find(ctx, r, protocol.MethodListPrompts, name)
 		if !ok {
-			return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no prompt %q; %s names those there are", name, protocol.MethodListPrompts)
+			return nil, m.unknown(protocol.MethodListPrompts, name)
 		}
 		own := *r
 		own.Params = mcpjson.Replace(r.Params, "ref", mcpjson.Replace(ref, "name", jsontok.AppendString(nil, k.name)))
