@@ -140,14 +140,14 @@ func TestLongList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		page := 0
-		text := strings.Repeat("x", 8<<20)
+		text := strings.Repeat("x", 8<<20) + `"}`
 		m := slow(t, func(context.Context) (protocol.Handler, func(), error) {
 			return handler(func(_ context.Context, r *protocol.Request) (*protocol.Result, error) {
 				if r.Method != protocol.MethodListTools {
 					return nil, errors.New("no")
 				}
 				page++
-				return &protocol.Result{Body: json.RawMessage(fmt.Sprintf(`{"tools":[{"name":"t%d","description":%q}],"nextCursor":"%d"}`, page, text, page))}, nil
+				return &protocol.Result{Body: json.RawMessage(fmt.Sprintf(`{"tools":[{"name":"t%d"}],"nextCursor":"%d","more":"`, page, page) + text)}, nil
 			}), nil, nil
 		})
 		got, _ := lists(t, m)
