@@ -57,6 +57,9 @@ type mcpTool struct {
 	raw json.RawMessage
 }
 
+// maxListBytes bounds the pages of a list together.
+const maxListBytes = 64 << 20
+
 // listTools returns all tools, from all pages.
 func (c client) listTools(ctx context.Context) ([]mcpTool, error) {
 	var (
@@ -64,6 +67,8 @@ func (c client) listTools(ctx context.Context) ([]mcpTool, error) {
 		params struct {
 			Cursor string `json:"cursor,omitempty"`
 		}
+		size int
+		seen = make(map[string]bool)
 	)
 	for {
 		raw, err := c.request(ctx, protocol.MethodListTools, params)
@@ -77,6 +82,9 @@ func (c client) listTools(ctx context.Context) ([]mcpTool, error) {
 		if err := json.Unmarshal(raw, &page); err != nil {
 			return nil, fmt.Errorf("tools/list: %w", err)
 		}
+		if size += len(raw); size > maxListBytes {
+			return nil, fmt.Errorf("the list of tools is longer than %d bytes", maxListBytes)
+		}
 		for _, raw := range page.Tools {
 			tool := mcpTool{raw: raw}
 			if err := json.Unmarshal(raw, &tool); err != nil {
@@ -87,6 +95,10 @@ func (c client) listTools(ctx context.Context) ([]mcpTool, error) {
 		if page.NextCursor == "" {
 			return tools, nil
 		}
+		if seen[page.NextCursor] {
+			return nil, errors.New("the list of tools does not end: the server has repeated a cursor")
+		}
+		seen[page.NextCursor] = true
 		params.Cursor = page.NextCursor
 	}
 }

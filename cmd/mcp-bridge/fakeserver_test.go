@@ -95,7 +95,7 @@ func (s *fakeServer) receive(m *fakeMessage) {
 	case "initialize":
 		s.result(string(m.ID), `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`)
 	case "tools/list":
-		s.result(string(m.ID), `{"tools":[{"name":"pid","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}},{"name":"ask","inputSchema":{"type":"object"}}]}`)
+		s.result(string(m.ID), `{"tools":[{"name":"pid","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}},{"name":"env","inputSchema":{"type":"object"}},{"name":"ask","inputSchema":{"type":"object"}}]}`)
 	case "tools/call":
 		s.call(m)
 	case "notifications/cancelled":
@@ -113,6 +113,8 @@ func (s *fakeServer) call(m *fakeMessage) {
 	switch m.Params.Name {
 	case "pid":
 		s.text(id, strconv.Itoa(os.Getpid()))
+	case "env": // says what is in its environment
+		s.text(id, strings.Join(os.Environ(), "\n"))
 	case "calls": // says how many calls there were
 		s.text(id, strconv.Itoa(s.calls))
 	case "hang": // sends progress, and nothing more

@@ -15,6 +15,7 @@ type upstreamFlags struct {
 	services []string
 
 	headers       []string
+	env           []string
 	forward       []string
 	returned      []string
 	tls           bridge.TLSFiles
@@ -57,6 +58,7 @@ type streamLimits struct {
 func (f *upstreamFlags) addConnection(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.headers, "header", nil, "send this `'name: value'` to the upstream with every call, or 'NAME=name: value' to that of several; ${VAR} is a variable of the environment; may be repeated; values of names that end in -bin are base64")
+	flags.StringArrayVar(&f.env, "env", nil, "give this `variable` of the environment, NAME, or NAME=VALUE, to the command of an MCP server, which otherwise gets PATH, HOME and the like only; may be repeated")
 	flags.StringVar(&f.tls.CA, "ca", "", "trust the certificate authorities in this PEM `file` instead of the system's")
 	flags.StringVar(&f.tls.Cert, "cert", "", "present the client certificate in this PEM `file`")
 	flags.StringVar(&f.tls.Key, "key", "", "the private key of --cert, a PEM `file`")
@@ -64,7 +66,7 @@ func (f *upstreamFlags) addConnection(cmd *cobra.Command) {
 	flags.BoolVar(&f.tls.InsecureSkipVerify, "insecure-skip-verify", false, "accept any certificate; anybody on the way can then read and change the calls")
 	flags.IntVar(&f.maxMessage, "max-message-bytes", 0, "largest message in `bytes`, in both directions; 0 for the defaults, 16 MiB from the upstream and 4 MiB to it and from MCP clients")
 	flags.BoolVar(&f.gzip, "gzip", false, "compress requests to the upstream; compressed responses are accepted in any case")
-	annotate(cmd, groupUpstream, "header", "ca", "cert", "key", "authority", "insecure-skip-verify", "max-message-bytes", "gzip")
+	annotate(cmd, groupUpstream, "header", "env", "ca", "cert", "key", "authority", "insecure-skip-verify", "max-message-bytes", "gzip")
 }
 
 // addUpstreamFlags adds the flags of the upstream and --log-level.
@@ -74,7 +76,7 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	f.SortFlags = false
 	u.addConnection(cmd)
 	f.StringArrayVar(&u.services, "service", nil, "serve only services whose full name matches this `glob`, such as 'library.v1.*'; may be repeated")
-	f.StringArrayVar(&u.forward, "forward-header", nil, "forward the MCP client's HTTP header of this `name` to the upstream; a trailing * matches any rest; may be repeated")
+	f.StringArrayVar(&u.forward, "forward-header", nil, "forward the MCP client's HTTP header of this `name` to the upstream, or NAME=name to that of several; a trailing * matches any rest; may be repeated")
 	f.StringArrayVar(&u.returned, "return-header", nil, "show the upstream's response header or trailer of this `name` to the client, in _meta; may be repeated")
 	f.DurationVar(&u.timeout, "timeout", bridge.DefaultTimeout, "bound every call by this `time`; 0 for no bound")
 	f.DurationVar(&u.refresh, "refresh", 0, "read the descriptors again at this `interval`; 0 for never, except after UNIMPLEMENTED")

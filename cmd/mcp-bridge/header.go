@@ -48,12 +48,28 @@ func (f *upstreamFlags) header(upstream string) (http.Header, error) {
 	return h, errors.Join(problems...)
 }
 
-// checkScopes reports --header flags for upstreams that do not exist.
+// forwarded returns the names of headers that --forward-header gives to the
+// upstream of a name: those that are for all, and those for it.
+func (f *upstreamFlags) forwarded(upstream string) []string {
+	var names []string
+	for _, s := range f.forward {
+		only, name, scoped := strings.Cut(s, "=")
+		switch {
+		case !scoped:
+			names = append(names, s)
+		case strings.TrimSpace(only) == upstream:
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	return names
+}
+
+// checkScopes reports --header and --forward-header flags for upstreams that do
+// not exist.
 func (f *upstreamFlags) checkScopes(all []*target) error {
 	var problems []error
-	for i, s := range f.headers {
-		name, _, _ := strings.Cut(s, ":")
-		only, _, scoped := strings.Cut(name, "=")
+	check := func(flag string, i int, s string) {
+		only, _, scoped := strings.Cut(s, "=")
 		only = strings.TrimSpace(only)
 		if scoped && !slices.ContainsFunc(all, func(t *target) bool { return t.name == only }) {
 			var names []string
@@ -62,9 +78,21 @@ func (f *upstreamFlags) checkScopes(all []*target) error {
 					names = append(names, t.name)
 				}
 			}
-			problems = append(problems, usagef("--header number %d is for the upstream %q, which does not exist", i+1, only).
-				hint("there are: %s", strings.Join(names, ", ")))
+			problem := usagef("%s number %d is for the upstream %q, which does not exist", flag, i+1, only)
+			if len(names) > 0 {
+				problem = problem.hint("there are: %s", strings.Join(names, ", "))
+			} else {
+				problem = problem.hint("give the upstream that name: %s=URL", only)
+			}
+			problems = append(problems, problem)
 		}
+	}
+	for i, s := range f.headers {
+		name, _, _ := strings.Cut(s, ":")
+		check("--header", i, name)
+	}
+	for i, s := range f.forward {
+		check("--forward-header", i, s)
 	}
 	return errors.Join(problems...)
 }

@@ -33,7 +33,7 @@ const stopTimeout = time.Second
 // The upstream flags that mean something for an MCP server, and for one that is
 // reached by an RPC protocol.
 var (
-	mcpFlags    = []string{"header", "forward-header", "max-message-bytes", "log-level"}
+	mcpFlags    = []string{"header", "env", "forward-header", "max-message-bytes", "log-level"}
 	mcpRPCFlags = append([]string{"ca", "cert", "key", "authority", "insecure-skip-verify", "gzip"}, mcpFlags...)
 )
 
@@ -61,7 +61,7 @@ func (f *upstreamFlags) checkMCP(cmd *cobra.Command, t *target) error {
 		problems = append(problems, usagef("%w", err))
 	}
 	if t.kind == kindCommand && len(f.headers)+len(f.forward) > 0 {
-		problems = append(problems, usagef("--header and --forward-header are for URLs; a command gets its settings by arguments and the environment"))
+		problems = append(problems, usagef("--header and --forward-header are for URLs; a command gets its settings by arguments and --env"))
 	}
 	if f.maxMessage < 0 {
 		problems = append(problems, usagef("--max-message-bytes %d is negative", f.maxMessage))
@@ -75,15 +75,19 @@ func (f *upstreamFlags) connectMCP(t *target, log *slog.Logger) (mcpServer, erro
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
-	forward, err := bridge.ForwardHeaders(f.forward...)
+	forward, err := bridge.ForwardHeaders(f.forwarded(t.name)...)
 	if err != nil {
 		return nil, usagef("--forward-header: %w", err)
 	}
 	var server mcpServer
 	switch t.kind {
 	case kindCommand:
+		var env []string
+		if env, err = f.environment(); err != nil {
+			break
+		}
 		server, err = stdio.NewClient(stdio.ClientConfig{
-			Command: t.command[0], Args: t.command[1:], Logger: log, ClientInfo: clientInfo(),
+			Command: t.command[0], Args: t.command[1:], Env: env, Logger: log, ClientInfo: clientInfo(),
 			MaxMessageBytes: f.maxMessage, StopTimeout: f.stopTimeout,
 		})
 	case kindSSE:
@@ -131,7 +135,7 @@ func (f *upstreamFlags) openMCPService(cmd *cobra.Command, t *target, caller bri
 	if err := f.checkMCP(cmd, t); err != nil {
 		return nil, err
 	}
-	server, err := bridge.NewGRPCClient(bridge.GRPCClientConfig{Caller: caller, Logger: log, Service: service, ForwardHeaders: f.forward})
+	server, err := bridge.NewGRPCClient(bridge.GRPCClientConfig{Caller: caller, Logger: log, Service: service, ForwardHeaders: f.forwarded(t.name)})
 	if err != nil {
 		return nil, err
 	}

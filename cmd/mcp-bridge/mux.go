@@ -13,21 +13,26 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
-// openAll connects to the upstreams that the arguments name. A single one must
-// be there; of several, those that are not are tried again and again.
-func (f *upstreamFlags) openAll(ctx context.Context, cmd *cobra.Command, args []string, log *slog.Logger) (*upstream, error) {
+// parseAll reads the upstreams from the arguments, and checks the flags for
+// them. Nothing is asked yet.
+func (f *upstreamFlags) parseAll(cmd *cobra.Command, args []string) ([]*target, error) {
 	all, err := targets(cmd, args)
 	if err != nil {
 		return nil, err
 	}
+	if len(all) > 1 {
+		if err := nameTargets(all); err != nil {
+			return nil, err
+		}
+	}
+	return all, f.checkAll(cmd, all)
+}
+
+// openAll connects to the upstreams of parseAll. A single one must be there; of
+// several, those that are not are tried again and again.
+func (f *upstreamFlags) openAll(ctx context.Context, cmd *cobra.Command, all []*target, log *slog.Logger) (*upstream, error) {
 	if len(all) == 1 {
 		return f.open(ctx, cmd, all[0], log)
-	}
-	if err := nameTargets(all); err != nil {
-		return nil, err
-	}
-	if err := f.checkAll(cmd, all); err != nil {
-		return nil, err
 	}
 	several := *f
 	several.mixed = true
@@ -54,7 +59,7 @@ func (f *upstreamFlags) openAll(ctx context.Context, cmd *cobra.Command, args []
 
 // checkAll reports the flags that mean nothing for any of the upstreams.
 func (f *upstreamFlags) checkAll(cmd *cobra.Command, all []*target) error {
-	problems := []error{f.checkScopes(all)}
+	problems := []error{f.checkScopes(all), f.checkCommand(all)}
 	for _, t := range all {
 		var err error
 		switch t.kind {
@@ -65,16 +70,13 @@ func (f *upstreamFlags) checkAll(cmd *cobra.Command, all []*target) error {
 		case kindHTTP, kindSSE, kindCommand:
 		}
 		if err != nil {
-			problems = append(problems, err)
+			problems = append(problems, usagef("%w", err))
 		}
 	}
 	if !slices.ContainsFunc(all, func(t *target) bool { return t.kind == kindRPC }) {
 		problems = append(problems, f.checkMCP(cmd, all[0]))
 	}
-	if err := errors.Join(problems...); err != nil {
-		return usagef("%w", err)
-	}
-	return nil
+	return errors.Join(problems...)
 }
 
 // announceMux is announce for several upstreams.

@@ -55,12 +55,16 @@ signal ends the program at once.`,
 			if err := web.check(); err != nil {
 				return err
 			}
+			all, err := flags.parseAll(cmd, args)
+			if err != nil {
+				return err
+			}
 			listener, err := web.bind(ctx)
 			if err != nil {
 				return err
 			}
 			defer listener.Close()
-			up, err := flags.openAll(ctx, cmd, args, log)
+			up, err := flags.openAll(ctx, cmd, all, log)
 			if err != nil {
 				return err
 			}

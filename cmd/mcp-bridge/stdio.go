@@ -38,7 +38,11 @@ Several upstreams are served as one.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, log := cmd.Context(), a.log()
 			flags.stopTimeout = hostedStopTimeout
-			up, err := flags.openAll(ctx, cmd, args, log)
+			all, err := flags.parseAll(cmd, args)
+			if err != nil {
+				return err
+			}
+			up, err := flags.openAll(ctx, cmd, all, log)
 			if err != nil {
 				return err
 			}

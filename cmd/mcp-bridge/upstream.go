@@ -46,8 +46,10 @@ func (u *upstream) tools() []bridge.Tool {
 
 // open connects to a target. Close what it returns.
 func (f *upstreamFlags) open(ctx context.Context, cmd *cobra.Command, t *target, log *slog.Logger) (*upstream, error) {
-	if err := f.checkScopes([]*target{t}); err != nil && !f.mixed {
-		return nil, err
+	if !f.mixed {
+		if err := errors.Join(f.checkScopes([]*target{t}), f.checkCommand([]*target{t})); err != nil {
+			return nil, err
+		}
 	}
 	if t.kind != kindRPC && t.kind != kindMCPRPC {
 		return f.openMCP(cmd, t, log)
@@ -62,7 +64,7 @@ func (f *upstreamFlags) open(ctx context.Context, cmd *cobra.Command, t *target,
 	var opts []bridge.Option
 	if !f.onlyMCP {
 		var err error
-		if opts, err = f.options(log); err != nil {
+		if opts, err = f.options(t.name, log); err != nil {
 			return nil, err
 		}
 	}
@@ -137,8 +139,9 @@ func (f *upstreamFlags) bridge(ctx context.Context, caller bridge.Caller, opts [
 	return b, nil
 }
 
-// options returns the options of an API's bridge.
-func (f *upstreamFlags) options(log *slog.Logger) ([]bridge.Option, error) {
+// options returns the options of the bridge of an API that is called name, or
+// "".
+func (f *upstreamFlags) options(name string, log *slog.Logger) ([]bridge.Option, error) {
 	opts, err := f.operations.options()
 	if err != nil {
 		return nil, err
@@ -155,7 +158,7 @@ func (f *upstreamFlags) options(log *slog.Logger) ([]bridge.Option, error) {
 		bridge.WithTimeout(f.timeout),
 		bridge.WithRefresh(f.refresh),
 		bridge.WithStreamLimits(f.stream.messages, f.stream.bytes, f.stream.time),
-		bridge.WithForwardedHeaders(f.forward...),
+		bridge.WithForwardedHeaders(f.forwarded(name)...),
 		bridge.WithReturnedHeaders(f.returned...),
 	)
 	profile := bridge.PortableSchemas
