@@ -3,7 +3,6 @@ package legacy
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -80,7 +79,7 @@ func (s *Session) Begin(ctx context.Context, m *jsonrpc.Message, caller *protoco
 		if jsonrpc.Cancelled(ctx) {
 			return Response{}
 		}
-		r := Response{Body: answer.Response(nil, m.ID, res, translate(fault, s.Revision), s.Revision)}
+		r := Response{Body: answer.Response(nil, m.ID, s.older(ctx, m.Method, res), s.olderFault(m.Method, fault), s.Revision)}
 		if fault != nil {
 			r.Challenge = fault.Challenge
 		}
@@ -169,23 +168,4 @@ func (s *Session) meta(m protocol.Meta) protocol.Meta {
 	m.Capabilities = s.capabilities
 	m.LogLevel = protocol.LogLevel(s.level.Load())
 	return m
-}
-
-// translate gives an error the code that revision rev has for it. The codes
-// that only 2026-07-28 defines become invalid params, with the original in
-// data.
-func translate(e *protocol.Error, rev protocol.Revision) *protocol.Error {
-	if e == nil || rev.Modern() {
-		return e
-	}
-	switch e.Code {
-	case protocol.CodeHeaderMismatch, protocol.CodeMissingClientCapability, protocol.CodeUnsupportedProtocolVersion:
-	default:
-		return e
-	}
-	data := append([]byte(`{"code":`), strconv.Itoa(e.Code)...)
-	if e.Data != nil {
-		data = append(append(data, `,"data":`...), e.Data...)
-	}
-	return &protocol.Error{Code: protocol.CodeInvalidParams, Message: e.Message, Data: append(data, '}'), Challenge: e.Challenge}
 }
