@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -43,8 +44,13 @@ func newFixture(t *testing.T) *fixture {
 const (
 	resourceURI = "test://notes/1"
 	taskTool    = `{"name":"task","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}`
-	// What says nothing can be a task to clients of 2025-11-25.
-	toolList = `{"tools":[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"},"execution":{"taskSupport":"forbidden"}},` + taskTool + `]}`
+	noTask      = `"execution":{"taskSupport":"forbidden"}` // who says nothing can be a task to clients of 2025-11-25
+	arrayTool   = `{"name":"structured","inputSchema":{"type":"object"},"outputSchema":{"type":"array"},` + noTask + `}`
+	toolList    = `{"tools":[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"},` + noTask + `},` + taskTool + `,` + arrayTool + `],"nextCursor":"2"}`
+	restOfTools = `{"tools":[{"name":"last","inputSchema":{"type":"object"}}]}`
+
+	strangeBlock  = `{"type":"example.com/t","n":9007199254740993}`
+	strangeMember = `"example.com/x":null`
 )
 
 // Handle answers in the modern shape.
@@ -56,6 +62,9 @@ func (f *fixture) Handle(ctx context.Context, r *protocol.Request, n protocol.No
 				`"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},` +
 				`"completions":{},"logging":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`)}, nil
 	case protocol.MethodListTools:
+		if strings.Contains(string(r.Params), `"cursor":"2"`) {
+			return result(restOfTools), nil
+		}
 		return result(toolList), nil
 	case protocol.MethodCallTool:
 		return f.call(ctx, r, n)
@@ -64,6 +73,9 @@ func (f *fixture) Handle(ctx context.Context, r *protocol.Request, n protocol.No
 	case protocol.MethodListTemplates:
 		return result(`{"resourceTemplates":[{"uriTemplate":"test://notes/{id}","name":"note"}]}`), nil
 	case protocol.MethodReadResource:
+		if !strings.Contains(string(r.Params), resourceURI) {
+			return nil, &protocol.Error{Code: protocol.CodeInvalidParams, Message: "There is none.", Data: json.RawMessage(`{"uri":"test://none"}`)}
+		}
 		return result(`{"contents":[{"uri":"` + resourceURI + `","text":"the text"}]}`), nil
 	case protocol.MethodListPrompts:
 		return result(`{"prompts":[{"name":"greet","arguments":[{"name":"who","required":true}]}]}`), nil
@@ -75,6 +87,8 @@ func (f *fixture) Handle(ctx context.Context, r *protocol.Request, n protocol.No
 		return f.listen(ctx, r, n)
 	case protocol.MethodGetTask:
 		return f.task(r)
+	case "example.com/method":
+		return result(`{"params":` + string(protocol.WithoutMember(r.Params, "_meta")) + `}`), nil
 	}
 	return nil, protocol.MethodNotFound(r.Method)
 }
@@ -88,7 +102,7 @@ func text(s string) *protocol.Result {
 func (f *fixture) call(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	var p struct {
 		Name      string
-		Arguments struct{ Text string }
+		Arguments json.RawMessage
 		State     string                     `json:"requestState"`
 		Responses map[string]json.RawMessage `json:"inputResponses"`
 	}
@@ -100,7 +114,17 @@ func (f *fixture) call(ctx context.Context, r *protocol.Request, n protocol.Noti
 	}
 	switch p.Name {
 	case "echo":
-		return text(p.Arguments.Text), nil
+		return text(string(p.Arguments)), nil
+	case "strange":
+		if !strings.Contains(string(r.Params), `"example.com/q":[1.0]`) {
+			return nil, protocol.Errorf(protocol.CodeInvalidParams, "params are %s", r.Params)
+		}
+		return &protocol.Result{
+			Meta: json.RawMessage(`{"example.com/m":[1.0]}`),
+			Body: json.RawMessage(`{"content":[` + strangeBlock + `],` + strangeMember + `}`),
+		}, nil
+	case "structured":
+		return result(`{"content":[],"structuredContent":[1.0,null]}`), nil
 	case "progress":
 		for i := 1; i <= 2 && r.Meta.ProgressToken != nil; i++ {
 			params := fmt.Appendf(nil, `{"progressToken":%s,"progress":%d,"total":2}`, r.Meta.ProgressToken, i)
@@ -152,6 +176,11 @@ var questions = map[string]question{
 		answer: `{"action":"accept"}`,
 	},
 	"sample": {
+		method: "sampling/createMessage", needs: []string{"sampling"},
+		params: `{"messages":[{"role":"user","content":{"type":"text","text":"Hi!"}}],"maxTokens":10}`,
+		answer: `{"role":"assistant","content":{"type":"text","text":"Hello."},"model":"m","stopReason":"endTurn"}`,
+	},
+	"sample_tools": {
 		method: "sampling/createMessage", needs: []string{"sampling", "tools"},
 		params: `{"messages":[{"role":"user","content":{"type":"text","text":"Hi!"}}],"maxTokens":10,` +
 			`"tools":[{"name":"t","inputSchema":{"type":"object"}}],"toolChoice":{"mode":"auto"}}`,
