@@ -86,6 +86,7 @@ func overStdio(t *testing.T, b *bridge.Bridge) wire {
 	scanner := bufio.NewScanner(outR)
 	t.Cleanup(func() {
 		_ = inW.Close()
+		_, _ = io.Copy(io.Discard, outR) // what is still told
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
@@ -98,9 +99,12 @@ func overStdio(t *testing.T, b *bridge.Bridge) wire {
 		if !strings.Contains(message, `"id"`) {
 			return nil
 		}
-		if !scanner.Scan() {
-			t.Fatalf("no answer: %v", scanner.Err())
+		for scanner.Scan() {
+			if bytes.Contains(scanner.Bytes(), []byte(`"id":`)) { // else it is a notification
+				return bytes.Clone(scanner.Bytes())
+			}
 		}
-		return bytes.Clone(scanner.Bytes())
+		t.Fatalf("no answer: %v", scanner.Err())
+		return nil
 	}
 }
