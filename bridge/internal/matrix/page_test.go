@@ -34,10 +34,10 @@ func (t *table) check(tb testing.TB) {
 	text := string(old)
 	for _, part := range []struct{ name, text string }{
 		{"size", t.size()},
-		{"transports", t.transports()},
+		{"transports", transports()},
 		{"revisions", t.revisions()},
 		{"common", t.common()},
-		{"missing", t.missing()},
+		{"missing", missing()},
 		{"transport", t.byTransport()},
 		{"errors", t.errors()},
 	} {

@@ -46,19 +46,15 @@ func (t *table) outcomes(keep func(cell) bool) []outcome {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// worksBetween reports whether a feature works between two revisions, by each
-// transport that a filter keeps.
-func (t *table) worksBetween(f *feature, client, server string, keep func(transport string) bool) bool {
-	for _, got := range t.outcomes(func(c cell) bool {
-		return c.feature == f && c.client.Revision == client && c.server.Revision == server &&
-			keep(c.client.Transport) && keep(c.server.Transport)
-	}) {
-		if got != works {
-			return false
-		}
-	}
-	return true
+// worksBetween reports whether a feature works between two revisions, over every
+// transport.
+func (t *table) worksBetween(f *feature, client, server string) bool {
+	return onlyWorks(t.outcomes(func(c cell) bool {
+		return c.feature == f && c.client.Revision == client && c.server.Revision == server
+	}))
 }
+
+func onlyWorks(got []outcome) bool { return len(got) == 1 && got[0] == works }
 
 // unable returns the transports that a feature does not pass, be it to the
 // client or to the server, in the newest revision.
@@ -98,7 +94,7 @@ func revisionNames() []string {
 }
 
 // transports is a table of the revisions that each transport carries.
-func (t *table) transports() string {
+func transports() string {
 	rows := [][]string{append([]string{""}, revisionNames()...)}
 	for _, n := range transportNames {
 		row := []string{n.name}
@@ -114,9 +110,8 @@ func (t *table) transports() string {
 	return markdown(rows)
 }
 
-// dated returns the features that do not work between all revisions, whatever
-// the transport.
-func (t *table) dated() []*feature {
+// datedFeatures returns the features that not all revisions have.
+func datedFeatures() []*feature {
 	var some []*feature
 	for i := range features {
 		if f := &features[i]; f.since != "" {
@@ -131,7 +126,7 @@ func (t *table) common() string {
 	var names []string
 	for i := range features {
 		f := &features[i]
-		if got := t.outcomes(func(c cell) bool { return c.feature == f }); len(got) == 1 && got[0] == works {
+		if onlyWorks(t.outcomes(func(c cell) bool { return c.feature == f })) {
 			names = append(names, f.name)
 		}
 	}
@@ -143,11 +138,10 @@ func letter(i int) string { return string(rune('A' + i)) }
 
 // revisions is a table of clients and servers by revision.
 func (t *table) revisions() string {
-	any := func(string) bool { return true }
 	between := func(client, server string) string {
 		var missing []string
-		for i, f := range t.dated() {
-			if !t.worksBetween(f, client, server, any) {
+		for i, f := range datedFeatures() {
+			if !t.worksBetween(f, client, server) {
 				missing = append(missing, letter(i))
 			}
 		}
@@ -169,9 +163,9 @@ func (t *table) revisions() string {
 }
 
 // missing is a table of what does not work between all revisions.
-func (t *table) missing() string {
+func missing() string {
 	rows := [][]string{{"", "", "works since", "otherwise"}}
-	for i, f := range t.dated() {
+	for i, f := range datedFeatures() {
 		rows = append(rows, []string{letter(i), f.name, string(f.since), f.why})
 	}
 	return markdown(rows)
