@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -53,10 +51,7 @@ func TestFaultsThroughTwoBridges(t *testing.T) {
 
 			// Hung, until the client's deadline.
 			b.pid()
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer cancel()
-			_, err = b.call(ctx, "hang")
-			wantStatus(t, err, connect.CodeDeadlineExceeded, "")
+			b.hang(b.rpc["gRPC"], func() string { return b.must("calls") })
 			if got := b.must("cancelled"); got != "cancelled" {
 				t.Error(got)
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -99,6 +98,9 @@ func (f *fakeHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.result(w, &m, `{"resultType":"complete","tools":[{"name":"fine","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}`)
 	case "tools/call":
 		if m.Params.Name == "hang" {
+			f.mu.Lock()
+			f.calls["hang"]++
+			f.mu.Unlock()
 			<-r.Context().Done()
 			f.cancelled <- "hung up"
 			return
@@ -311,10 +313,10 @@ func TestHungHTTP(t *testing.T) {
 			f := startFakeHTTP(t, legacy)
 			b := bridgeTo(t, f.url())
 			for _, client := range b.rpc {
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-				_, err := client.CallTool(ctx, &mcpv1.CallToolRequest{Name: "hang"})
-				cancel()
-				wantStatus(t, err, connect.CodeDeadlineExceeded, "")
+				b.hang(client, func() string {
+					_, calls := f.counts("hang")
+					return strconv.Itoa(calls)
+				})
 				for heard := ""; heard != want; {
 					select {
 					case heard = <-f.cancelled:

@@ -94,10 +94,7 @@ func TestHung(t *testing.T) {
 	b := bridgeFake(t, fakeStays)
 	pid := b.pid()
 	for name, client := range b.rpc {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		_, err := client.CallTool(ctx, &mcpv1.CallToolRequest{Name: "hang"})
-		cancel()
-		wantStatus(t, err, connect.CodeDeadlineExceeded, "")
+		b.hang(client, func() string { return b.must("calls") })
 		if got := b.must("cancelled"); got != "cancelled" {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -139,6 +139,19 @@ func (b *bridged) must(tool string) string {
 	return text
 }
 
+// hang makes a call that has no answer, with a deadline, and once more with a
+// later one where that has passed before the server heard of the call. calls
+// says how many calls the server has heard of.
+func (b *bridged) hang(client mcpv1connect.McpServiceClient, calls func() string) {
+	b.t.Helper()
+	for before, limit := calls(), 100*time.Millisecond; calls() == before; limit *= 2 {
+		ctx, cancel := context.WithTimeout(b.t.Context(), limit)
+		_, err := client.CallTool(ctx, &mcpv1.CallToolRequest{Name: "hang"})
+		cancel()
+		wantStatus(b.t, err, connect.CodeDeadlineExceeded, "")
+	}
+}
+
 func (b *bridged) pid() int {
 	b.t.Helper()
 	pid, err := strconv.Atoi(b.must("pid"))
