@@ -81,6 +81,11 @@ func NewGRPCHandler(cfg GRPCConfig) (*GRPCHandler, error) {
 // Mount adds the paths of the services to a mux.
 func (h *GRPCHandler) Mount(mux *http.ServeMux) { h.front.Mount(mux) }
 
+// Drain says to health checks that nothing is served any more, so that load
+// balancers send no more calls here. Those that come all the same are answered,
+// until Close.
+func (h *GRPCHandler) Drain() { h.front.Drain() }
+
 // Close ends the streams of Tunnel and of health checks and waits for them;
 // health is NOT_SERVING from then on. Other calls end with their requests: shut
 // the HTTP server down.

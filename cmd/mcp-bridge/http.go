@@ -234,7 +234,7 @@ func (s *site) serve(ctx context.Context) error {
 	}
 }
 
-// drain ends the server: it stops accepting, ends subscriptions, waits for
+// drain ends the server: it stops accepting, tells health checks, ends subscriptions, waits for
 // calls under way as long as the timeout allows, and then ends sessions and
 // with them the streams that would not end by themselves.
 func (s *site) drain(ctx context.Context) {
@@ -253,6 +253,9 @@ func (s *site) drain(ctx context.Context) {
 		defer close(shut)
 		_ = s.server.Shutdown(ctx) // fails with ctx, which is reported above
 	}()
+	if s.grpc != nil {
+		s.grpc.Drain()
+	}
 	s.end()
 	s.calls.wait(ctx)
 	s.closeEndpoints()

@@ -2,11 +2,17 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 )
+
+// minStopTimeout is the least time that the process of an MCP server has to end
+// by itself, and again when it is told to.
+const minStopTimeout = 100 * time.Millisecond
 
 func (a *app) serve() *cobra.Command {
 	var (
@@ -55,6 +61,7 @@ signal ends the program at once.`,
 			if err := web.check(); err != nil {
 				return err
 			}
+			flags.stopTimeout = min(stdio.DefaultStopTimeout, max(web.shutdownTimeout/2, minStopTimeout))
 			all, err := flags.parseAll(cmd, args)
 			if err != nil {
 				return err

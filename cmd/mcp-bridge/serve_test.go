@@ -14,6 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
 // web is an HTTP client of one test.
@@ -231,8 +235,8 @@ func callReindex(t *testing.T, c *http.Client, url string, header ...string) <-c
 	return response
 }
 
-// TestDrain holds that SIGTERM lets calls under way finish, tells subscribers
-// that it is over, ends the streams of sessions, and exits with 0.
+// TestDrain holds that SIGTERM tells health checks and subscribers that it is
+// over, lets calls under way finish, ends the streams of sessions, and exits with 0.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
@@ -264,10 +268,28 @@ func TestDrain(t *testing.T) {
 	}
 	defer sse.Body.Close()
 
+	conn, err := grpc.NewClient(strings.TrimPrefix(strings.TrimSuffix(url, "/mcp"), "http://"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	watching, err := healthpb.NewHealthClient(conn).Watch(t.Context(), &healthpb.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hears := func(want healthpb.HealthCheckResponse_ServingStatus) {
+		t.Helper()
+		if got, err := watching.Recv(); err != nil || got.GetStatus() != want {
+			t.Errorf("health %v, %v, want %v", got, err, want)
+		}
+	}
+	hears(healthpb.HealthCheckResponse_SERVING)
+
 	stateless, inSession := callReindex(t, client, url), callReindex(t, client, url, session...)
 	<-g.entered
 	<-g.entered
 	p.signal(syscall.SIGTERM)
+	hears(healthpb.HealthCheckResponse_NOT_SERVING)
 	refused(t, url)
 	events, err := io.ReadAll(listening.Body)
 	if err != nil {

@@ -45,7 +45,7 @@ const (
 	mapValue         = 2
 )
 
-// Server answers health checks: services are served until it is closed. The
+// Server answers health checks: services are served until it is drained. The
 // service "" stands for all of them.
 type Server struct {
 	mux   *http.ServeMux
@@ -98,15 +98,20 @@ func (s *Server) Add(service string) {
 	s.services[service] = true
 }
 
-// Close says that nothing is served any more, ends the calls of Watch and waits
-// for them. Check and List go on to answer.
-func (s *Server) Close() {
+// Drain says that nothing is served any more, and ends the calls of Watch. Check
+// and List go on to answer.
+func (s *Server) Drain() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.done {
 		s.done = true
 		close(s.closed)
 	}
-	s.mu.Unlock()
+}
+
+// Close is Drain, and waits for the calls of Watch.
+func (s *Server) Close() {
+	s.Drain()
 	s.wg.Wait()
 }
 

@@ -96,6 +96,9 @@ func (f *Front) Mount(mux *http.ServeMux) {
 	}
 }
 
+// Drain says to health checks that nothing is served any more. Calls go on.
+func (f *Front) Drain() { f.health.Drain() }
+
 // Close ends the tunnels and waits for them, and says to health checks that
 // nothing is served any more. Calls end with their requests.
 func (f *Front) Close() {
