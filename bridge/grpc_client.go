@@ -47,7 +47,10 @@ type GRPCClientConfig struct {
 
 // GRPCClient is a backend that implements MCP as an RPC service, as a
 // [protocol.Handler]: put it behind any front.
-type GRPCClient struct{ client protocol.Handler }
+type GRPCClient struct {
+	client protocol.Handler
+	log    *slog.Logger
+}
 
 var _ protocol.Handler = (*GRPCClient)(nil)
 
@@ -79,13 +82,17 @@ func NewGRPCClient(cfg GRPCClientConfig) (*GRPCClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &GRPCClient{client: client}, nil
+	return &GRPCClient{client: client, log: cfg.Logger}, nil
 }
 
 // Handle asks the server. Where it cannot be asked, the error is a
 // [*protocol.UpstreamError].
 func (c *GRPCClient) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
-	return c.client.Handle(ctx, r, n)
+	res, err := c.client.Handle(ctx, r, n)
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok && ctx.Err() == nil {
+		c.log.WarnContext(ctx, "the MCP server could not be asked", "method", r.Method, "kind", fault.Kind.String(), "error", fault)
+	}
+	return res, err
 }
 
 // Services asks a backend by server reflection which services it has, and

@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectcall"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	internaltunnel "github.com/mcp-bridge/mcp-bridge/bridge/internal/tunnel"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -63,7 +67,11 @@ func NewTunnelClient(cfg TunnelClientConfig) (*TunnelClient, error) {
 	}
 	client, err := tunnel.NewClient(tunnel.ClientConfig{
 		Dial: func(ctx context.Context) (tunnel.Stream, error) {
-			return internaltunnel.Dial(ctx, caller, nil)
+			stream, err := internaltunnel.Dial(ctx, caller, nil)
+			if err != nil {
+				return nil, err
+			}
+			return tunnelStream{stream}, nil
 		},
 		Logger: cfg.Logger, ClientInfo: cfg.ClientInfo, MaxMessageBytes: limit,
 	})
@@ -83,4 +91,29 @@ func (c *TunnelClient) Handle(ctx context.Context, r *protocol.Request, n protoc
 func (c *TunnelClient) Close() {
 	c.client.Close()
 	_ = c.caller.Close() // closes what is idle, and cannot fail
+}
+
+// tunnelStream is a tunnel that says what it means that a server has none, or
+// none for us. Other errors are those of a stream that has broken.
+type tunnelStream struct{ *internaltunnel.ClientStream }
+
+// Receive returns the next message of the server.
+func (s tunnelStream) Receive() ([]byte, error) {
+	message, err := s.ClientStream.Receive()
+	failed, ok := errors.AsType[*rpc.StatusError](err)
+	if !ok {
+		return message, err
+	}
+	fault := &protocol.UpstreamError{Err: err}
+	switch failed.Code() {
+	case code.Code_UNIMPLEMENTED:
+		fault.Kind, fault.Message = protocol.UpstreamMalformed, "the server has no RPC "+strings.TrimPrefix(internaltunnel.Procedure, "/")
+	case code.Code_UNAUTHENTICATED:
+		fault.Kind, fault.Message = protocol.UpstreamUnauthenticated, "the MCP server wants other credentials"
+	case code.Code_PERMISSION_DENIED:
+		fault.Kind, fault.Message = protocol.UpstreamPermissionDenied, "the MCP server refuses access"
+	default:
+		return nil, err
+	}
+	return nil, fault
 }

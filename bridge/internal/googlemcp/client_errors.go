@@ -24,7 +24,7 @@ func codeOfStatus(err error) code.Code {
 // that the server tells by a detail, a trailer or the status, or else why it
 // could not be asked.
 func (a *asking) failure(ctx context.Context, err error, trailer *rpc.Trailer) error {
-	told := mirror.ClientError(ctx, a.request, err, trailer)
+	told := mirror.ClientError(ctx, a.request, ServiceName, err, trailer)
 	failed, ok := errors.AsType[*rpc.StatusError](err)
 	if !ok || trailer == nil || ctx.Err() != nil {
 		return told

@@ -99,7 +99,7 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 		return nil
 	})
 	if err != nil {
-		return nil, ClientError(ctx, r, err, trailer)
+		return nil, ClientError(ctx, r, ServiceName, err, trailer)
 	}
 	c.learn(trailer)
 	result, err := read(m, response)
@@ -136,7 +136,7 @@ func (c *Client) stream(ctx context.Context, m *method, r *protocol.Request, cal
 	})
 	switch {
 	case err != nil:
-		return nil, ClientError(ctx, r, err, trailer)
+		return nil, ClientError(ctx, r, ServiceName, err, trailer)
 	case result != nil:
 		return mcpjson.ReadResult(r.Method, result, true)
 	case r.Method == protocol.MethodListen:

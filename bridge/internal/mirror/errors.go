@@ -18,9 +18,10 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
 )
 
-// ClientError is what a Client returns for the error of a call: the JSON-RPC
-// error in the details of the status, if there is one, or else the nearest.
-func ClientError(ctx context.Context, r *protocol.Request, err error, trailer *rpc.Trailer) error {
+// ClientError is what a client of a service of MCP returns for the error of a
+// call: the JSON-RPC error in the details of the status, if there is one, or else
+// the nearest.
+func ClientError(ctx context.Context, r *protocol.Request, service string, err error, trailer *rpc.Trailer) error {
 	failed, ok := errors.AsType[*rpc.StatusError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -32,7 +33,7 @@ func ClientError(ctx context.Context, r *protocol.Request, err error, trailer *r
 	if failed.Code() == code.Code_UNAUTHENTICATED && trailer != nil {
 		challenge = challengeOf(trailer.Trailer, trailer.Header)
 	}
-	kind, message := kindOf(failed)
+	kind, message := kindOf(failed, service)
 	if text := status.RPCError(failed.Status); text != nil {
 		fault := jsonrpc.ReadError(text)
 		fault.Challenge = challenge
@@ -84,7 +85,7 @@ func statusFault(r *protocol.Request, failed *rpc.StatusError) *protocol.Error {
 
 // kindOf is the kind of fault that a status stands for, and what clients are
 // told.
-func kindOf(failed *rpc.StatusError) (protocol.UpstreamKind, string) {
+func kindOf(failed *rpc.StatusError, service string) (protocol.UpstreamKind, string) {
 	switch failed.Code() {
 	case code.Code_UNAUTHENTICATED:
 		return protocol.UpstreamUnauthenticated, "the MCP server wants other credentials"
@@ -100,7 +101,7 @@ func kindOf(failed *rpc.StatusError) (protocol.UpstreamKind, string) {
 	case code.Code_UNAVAILABLE:
 		return protocol.UpstreamUnavailable, "the MCP server cannot be reached"
 	case code.Code_UNIMPLEMENTED:
-		return protocol.UpstreamMalformed, "the server has no " + ServiceName
+		return protocol.UpstreamMalformed, "the server has no " + service
 	default:
 		return protocol.UpstreamRejected, "the MCP server failed: " + failed.Code().String()
 	}
