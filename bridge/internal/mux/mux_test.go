@@ -295,7 +295,7 @@ func TestUnavailable(t *testing.T) {
 	hears(protocol.NotificationResourceUpdated + `{"uri":"x:1"}`)
 
 	b.setDown(true)
-	if got := ask(t, m, protocol.MethodCallTool, `{"name":"two"}`); got != "it is down" {
+	if got := ask(t, m, protocol.MethodCallTool, `{"name":"two"}`); got != "upstream b: it is down" {
 		t.Error(got)
 	}
 	hears(protocol.NotificationToolsChanged)

@@ -182,10 +182,15 @@ func (p *part) ask(ctx context.Context, r *protocol.Request, n protocol.Notifier
 		return p.ask(ctx, r, n)
 	}
 	res, err := h.Handle(ctx, r, n)
-	switch {
-	case gone(err) && ctx.Err() == nil:
+	if gone(err) && ctx.Err() == nil {
 		p.setDown(err)
-	case err == nil && res == nil:
+	}
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok {
+		own := *fault
+		own.Message = "upstream " + p.name + ": " + fault.Message
+		return nil, &own
+	}
+	if err == nil && res == nil {
 		return nil, fmt.Errorf("upstream %s returned nothing", p.name)
 	}
 	return res, err
