@@ -84,15 +84,26 @@ func receiveFails(t *testing.T, caller rpc.Caller, b *Backend) {
 }
 
 func deadlineWaiting(t *testing.T, caller rpc.Caller, b *Backend) {
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	_, err := caller.Call(ctx, NewCall("Hang", nil, ""), ignore)
-	// The server sees the same deadline and may be first to answer.
-	var failure *rpc.StatusError
-	if !errors.As(err, &failure) || failure.Code() != code.Code_DEADLINE_EXCEEDED {
-		t.Fatalf("error %v, want DEADLINE_EXCEEDED", err)
+	// On a machine with much to do a deadline passes before the handler begins.
+	for timeout := 200 * time.Millisecond; ; timeout *= 4 {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		_, err := caller.Call(ctx, NewCall("Hang", nil, ""), ignore)
+		cancel()
+		// The server sees the same deadline and may be first to answer.
+		var failure *rpc.StatusError
+		if !errors.As(err, &failure) || failure.Code() != code.Code_DEADLINE_EXCEEDED {
+			t.Fatalf("error %v, want DEADLINE_EXCEEDED", err)
+		}
+		select {
+		case <-b.Reached:
+			WantEnded(t, b, "Hang")
+			return
+		default:
+		}
+		if timeout > time.Minute {
+			t.Fatal("no call reaches the handler of Hang")
+		}
 	}
-	WantEnded(t, b, "Hang")
 }
 
 func deadlineTravels(t *testing.T, caller rpc.Caller, _ *Backend) {
