@@ -47,7 +47,7 @@ func newLink(log *slog.Logger, stream Stream) *link {
 
 // brokenGrace is how long after a failed write the reader has to say why the
 // stream has ended, which it knows better.
-const brokenGrace = 2 * time.Second
+const brokenGrace = 5 * time.Second
 
 // writer writes one message at a time. A server that does not read blocks it,
 // and nobody else, until the stream is ended. A write that fails ends the link.
