@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generates code in further languages of the services that tests export, with the
-# protoc that is installed: its include folder has the well-known types. C++ and
-# Python are compiled as well, where there are a compiler and the headers.
+# protoc that is installed: its include folder has the well-known types. C++, Java
+# and Python are compiled as well, where there are a compiler and the library.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,4 +34,10 @@ fi
 if command -v g++ >/dev/null && [[ -d $include/google/protobuf ]]; then
   g++ -std=c++17 -fsyntax-only -I"$work/cpp" -I"$include" "$work"/cpp/exports/*/v1/*.pb.cc
   echo "C++ compiles"
+fi
+jar=${PROTOBUF_JAR:-/usr/share/java/protobuf.jar} # of libprotobuf-java
+if command -v javac >/dev/null && [[ -f $jar ]]; then
+  find "$work/java" -name '*.java' >"$work/sources"
+  javac -proc:none -nowarn -d "$work/classes" -cp "$jar" "@$work/sources"
+  echo "Java compiles"
 fi

@@ -92,11 +92,22 @@ func TestServers(t *testing.T) {
 		golden(t, name+".proto", e.Files[e.Path])
 		last = e
 	}
+	kitchenSink(t, dir)
 	writeFile(t, filepath.Join(dir, "buf.yaml"), last.BufYAML("."))
 	buf(t, dir, "lint")
 	buf(t, dir, "format", "-d", "--exit-code", "--path", "mcp/gen")
 	t.Run("go", func(t *testing.T) { compileGo(t, dir, last) })
 	t.Run("typescript", func(t *testing.T) { compileTypeScript(t, dir) })
+}
+
+// kitchenSink adds the golden file of all kinds of schemas.
+func kitchenSink(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "typed", "testdata", "kitchen-rules.proto"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "mcp", "gen", "kitchen", "v1", "kitchen.proto"), text)
 }
 
 func write(t *testing.T, dir string, e *export.Export) {
@@ -192,7 +203,7 @@ plugins:
     out: gen
     opt: target=ts
 `))
-	buf(t, dir, "generate", "-o", out, "--path", "mcp/gen/everything", "--path", "mcp/gen/memory", "--include-imports")
+	buf(t, dir, "generate", "-o", out, "--path", "mcp/gen/everything", "--path", "mcp/gen/memory", "--path", "mcp/gen/kitchen", "--include-imports")
 	modules := filepath.Dir(filepath.Dir(filepath.Dir(nodetools.Module(t, "@bufbuild/protobuf", "package.json"))))
 	if err := os.Symlink(modules, filepath.Join(out, "node_modules")); err != nil {
 		t.Fatal(err)

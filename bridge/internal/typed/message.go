@@ -24,31 +24,37 @@ type scope struct {
 	// former. values are the names of the values of its enums.
 	fields, types *names
 	values        map[string]bool
+	members       accessors
 }
 
 // scope begins a message. Types in it may not have the names of those around
 // it, which some languages do not allow.
 func (b *builder) scope(path string, around *scope) *scope {
 	s := &scope{
-		path:   path,
-		locked: b.lock.message(path),
-		proto:  &descriptorpb.DescriptorProto{Name: new(path[strings.LastIndexByte(path, '.')+1:])},
-		fields: newNames(b.hashed),
-		types:  newNames(b.hashed, strings.Split(path, ".")...),
-		values: make(map[string]bool),
+		path:    path,
+		locked:  b.lock.message(path),
+		proto:   &descriptorpb.DescriptorProto{Name: new(path[strings.LastIndexByte(path, '.')+1:])},
+		fields:  newNames(b.hashed),
+		types:   newNames(b.hashed, strings.Split(path, ".")...),
+		values:  make(map[string]bool),
+		members: newAccessors(),
 	}
+	s.types.takeAll(reservedTypes)
+	s.fields.takeAll(reservedFields)
 	s.root = s
 	if around != nil {
 		s.root = around.root
 	}
 	for _, f := range s.locked.Fields {
 		s.fields.take(f.Name)
+		s.members.add(f)
 		if strings.HasPrefix(f.Kind, "map ") {
 			s.types.take(entryName(f.Name))
 		}
 	}
 	if s.locked.Extra != nil {
 		s.fields.take(s.locked.Extra.Name)
+		s.members.add(*s.locked.Extra)
 		s.types.take(entryName(s.locked.Extra.Name))
 	}
 	for _, name := range s.locked.Retired.Names {
@@ -106,6 +112,10 @@ func (t fieldType) text(pkg string) string {
 
 // message fills a message with the fields of an object.
 func (b *builder) message(s *scope, o *object) {
+	oneof := ""
+	if len(o.variants) > 0 {
+		oneof = b.oneofName(s)
+	}
 	var fields []*field
 	for _, m := range o.members {
 		fields = append(fields, b.member(s, m, o))
@@ -126,10 +136,6 @@ func (b *builder) message(s *scope, o *object) {
 			comment: "Properties that the schema does not name.",
 		})
 	}
-	oneof := ""
-	if len(o.variants) > 0 {
-		oneof = b.oneofName(s)
-	}
 	b.assign(s, fields)
 	b.setJSONNames(fields)
 	if !b.hashed {
@@ -141,7 +147,7 @@ func (b *builder) message(s *scope, o *object) {
 }
 
 // oneofName returns the name of the oneof of a union. Its fields may not have
-// it.
+// it, nor those that code makes of it.
 func (b *builder) oneofName(s *scope) string {
 	const name = "variant"
 	for i := 1; ; i++ {
@@ -152,6 +158,8 @@ func (b *builder) oneofName(s *scope) string {
 		// Fields of earlier exports have their names already.
 		if !s.fields.has(candidate) {
 			s.fields.take(candidate)
+			s.members.addOneof(candidate)
+			s.types.take(candidate + "_case")
 			return candidate
 		}
 	}
@@ -246,7 +254,7 @@ func (b *builder) assign(s *scope, fields []*field) {
 }
 
 // nameFields gives names to new fields: first to those whose property is a
-// name as it is.
+// name as it is, and is not like those of accessors.
 func (b *builder) nameFields(s *scope, added []*field) {
 	order := slices.Clone(added)
 	slices.SortStableFunc(order, func(x, y *field) int { return cmp.Compare(nameRank(x), nameRank(y)) })
@@ -258,10 +266,11 @@ func (b *builder) nameFields(s *scope, added []*field) {
 	for _, f := range order {
 		for {
 			f.locked.Name = s.fields.claim(f.want, f.key, "_")
-			if !f.typ.isMap || !s.types.has(entryName(f.locked.Name)) {
+			if (!f.typ.isMap || !s.types.has(entryName(f.locked.Name))) && s.members.admit(f.locked) {
 				break
 			}
 		}
+		s.members.add(f.locked)
 		if f.typ.isMap {
 			s.types.take(entryName(f.locked.Name))
 		}
@@ -271,11 +280,13 @@ func (b *builder) nameFields(s *scope, added []*field) {
 func nameRank(f *field) int {
 	switch {
 	case f.extra:
+		return 3
+	case f.want != f.key:
 		return 2
-	case f.want == f.key:
-		return 0
-	default:
+	case isDerived(f.want):
 		return 1
+	default:
+		return 0
 	}
 }
 

@@ -181,6 +181,12 @@ func key(name string) string { return strings.ToLower(strings.ReplaceAll(name, "
 func (n *names) take(name string)     { n.taken[key(name)] = true }
 func (n *names) has(name string) bool { return n.taken[key(name)] }
 
+func (n *names) takeAll(all []string) {
+	for _, name := range all {
+		n.take(name)
+	}
+}
+
 // claim returns the wanted name, or one like it if that is taken: sep and a
 // number, or sep and a hash of what it names. The names derived from it by the
 // suffixes, of which the empty one is the first, are taken as well.
