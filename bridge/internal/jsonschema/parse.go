@@ -261,14 +261,20 @@ func (d *Document) definitions(value []byte, at string) bool {
 // errStop ends a walk early.
 var errStop = errors.New("stop")
 
+// list visits the elements of an array, up to more than any schema may have. It
+// reports whether the value is one.
 func list(value []byte, visit func(i int, v []byte)) bool {
-	return jsontok.KindOf(value) == jsontok.KindArray && jsontok.Array(value, func(i int, v []byte) error {
+	if jsontok.KindOf(value) != jsontok.KindArray {
+		return false
+	}
+	err := jsontok.Array(value, func(i int, v []byte) error {
 		if i > MaxSchemas {
 			return errStop
 		}
 		visit(i, v)
 		return nil
-	}) == nil
+	})
+	return err == nil || errors.Is(err, errStop)
 }
 
 func members(value []byte, visit func(name string, v []byte)) bool {

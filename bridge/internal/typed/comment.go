@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
@@ -108,10 +109,10 @@ func (b *builder) constraints(m member) string {
 		add("const", string(m.shape.constant))
 	}
 	add("format", s.Format)
-	if !b.rules {
-		b.bounds(s, add, count)
-	}
+	add("contentEncoding", s.ContentEncoding)
+	b.bounds(m.shape, add, count)
 	add("multipleOf", s.MultipleOf)
+	add("more in", strings.Join(unexplained(s), ", "))
 	if s.Default != nil && len(s.Default) <= 200 {
 		add("default", string(s.Default))
 	}
@@ -121,22 +122,54 @@ func (b *builder) constraints(m member) string {
 	return strings.Join(wrap("JSON Schema: "+strings.Join(all, ", ")+"."), "\n")
 }
 
-// bounds names the constraints that can be rules.
-func (b *builder) bounds(s *jsonschema.Schema, add func(name, value string), count func(string, *uint64)) {
-	add("minimum", s.Minimum)
-	add("exclusiveMinimum", s.ExclusiveMinimum)
-	add("maximum", s.Maximum)
-	add("exclusiveMaximum", s.ExclusiveMaximum)
-	count("minLength", s.MinLength)
-	count("maxLength", s.MaxLength)
-	add("pattern", s.Pattern)
-	count("minItems", s.MinItems)
-	count("maxItems", s.MaxItems)
-	if s.UniqueItems {
+// bounds names the constraints that can be rules, and are none.
+func (b *builder) bounds(of *shape, add func(name, value string), count func(string, *uint64)) {
+	s, rules := of.schema, &validate.FieldRules{}
+	if b.rules {
+		rules = valueRules(of)
+	}
+	if rules.GetInt64().GetGreaterThan() == nil && rules.GetDouble().GetGreaterThan() == nil {
+		add("minimum", s.Minimum)
+		add("exclusiveMinimum", s.ExclusiveMinimum)
+	}
+	if rules.GetInt64().GetLessThan() == nil && rules.GetDouble().GetLessThan() == nil {
+		add("maximum", s.Maximum)
+		add("exclusiveMaximum", s.ExclusiveMaximum)
+	}
+	if rules.GetString() == nil {
+		count("minLength", s.MinLength)
+		count("maxLength", s.MaxLength)
+	}
+	if !rules.GetString().HasPattern() {
+		add("pattern", s.Pattern)
+	}
+	if rules.GetRepeated() == nil {
+		count("minItems", s.MinItems)
+		count("maxItems", s.MaxItems)
+	}
+	if s.UniqueItems && !rules.GetRepeated().GetUnique() {
 		add("uniqueItems", "true")
 	}
-	count("minProperties", s.MinProps)
-	count("maxProperties", s.MaxProps)
+	if rules.GetMap() == nil {
+		count("minProperties", s.MinProps)
+		count("maxProperties", s.MaxProps)
+	}
+}
+
+// unexplained returns the keywords that constrain values by schemas of their
+// own, which a comment is too short for.
+func unexplained(s *jsonschema.Schema) []string {
+	var all []string
+	if s.Not != nil {
+		all = append(all, "not")
+	}
+	if s.PropertyNames != nil {
+		all = append(all, "propertyNames")
+	}
+	if s.If != nil {
+		all = append(all, "if")
+	}
+	return append(all, s.Other...)
 }
 
 func (b *builder) serviceComment(server Server) string {

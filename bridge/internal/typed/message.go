@@ -125,7 +125,7 @@ func (b *builder) message(s *scope, o *object) {
 			key: v.literal, want: snake(v.literal), oneof: true, shape: v.shape,
 			typ:     b.typ(s, v.shape, v.literal, false),
 			options: &jsonv1.FieldOptions{Literal: v.literal},
-			comment: v.shape.schema.Description,
+			comment: cleanComment(v.shape.schema.Description),
 		})
 	}
 	if o.extra != nil {

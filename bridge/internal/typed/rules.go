@@ -20,7 +20,12 @@ func (b *builder) setRules(options *descriptorpb.FieldOptions, f *field) {
 	}
 	rules := valueRules(f.shape)
 	switch f.shape.kind {
-	case kindRepeated, kindMap, kindValue, kindNull:
+	case kindRepeated, kindMap:
+		// Whoever leaves it out has none, and not too few.
+		if !f.required && (rules.GetRepeated().GetMinItems() > 0 || rules.GetMap().GetMinPairs() > 0) {
+			rules.Ignore = validate.Ignore_IGNORE_IF_ZERO_VALUE.Enum()
+		}
+	case kindValue, kindNull:
 	default:
 		if f.required {
 			rules.Required = new(true)
@@ -115,7 +120,8 @@ func isRE2(pattern string) bool {
 	if pattern == "" || len(pattern) > maxPattern || strings.Contains(strings.ReplaceAll(pattern, "(?:", ""), "(?") {
 		return false
 	}
-	for _, escape := range []string{`\z`, `\A`, `\Q`, `\E`, `\C`, `\p`, `\P`, `\a`, "[:"} {
+	// White space of RE2 is ASCII, and [] and [^] begin a class that goes on.
+	for _, escape := range []string{`\z`, `\A`, `\Q`, `\E`, `\C`, `\p`, `\P`, `\a`, `\s`, `\S`, `\x{`, "[:", "[]", "[^]"} {
 		if strings.Contains(pattern, escape) {
 			return false
 		}

@@ -63,7 +63,7 @@ func (c *inference) values(out *shape, types jsonschema.Types) {
 		out.kind = kindDouble
 	default: // of several types, or made of parts
 	}
-	if len(values) == 1 && out.kind.isScalar() && out.kind != kindEnum {
+	if len(values) == 1 && (out.kind.isScalar() && out.kind != kindEnum || out.kind == kindValue && found != 0) {
 		out.constant = values[0]
 	}
 	if out.kind == kindValue {
@@ -78,7 +78,7 @@ func (c *inference) enum(out *shape, literals []literal) {
 		out.kind = kindString
 	}
 	if len(literals) > maxLiterals {
-		c.warn(out.schema, "it has %d values, more than the %d that an enum may have; any string is taken", len(literals), maxLiterals)
+		c.warn(out.schema, "it has more values than the %d that an enum may have; any string is taken", maxLiterals)
 		out.kind = kindString
 	}
 	seen := make(map[string]bool)

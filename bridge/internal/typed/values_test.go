@@ -146,9 +146,9 @@ func TestResponse(t *testing.T) {
 func TestFills(t *testing.T) {
 	t.Parallel()
 	plan, fd := newPlan(t, typed.Server{Name: "s", Tools: []typed.Tool{{Name: "t", Input: []byte(`{
-		"type": "object", "required": ["version", "n", "maybe"],
+		"type": "object", "required": ["version", "n", "maybe", "whole"],
 		"properties": {
-			"version": {"const": 2}, "optional": {"const": 1}, "n": {"type": "null"}, "maybe": {"type": ["string", "null"]},
+			"version": {"const": 2}, "optional": {"const": 1}, "whole": {"const": {"a": [1]}}, "n": {"type": "null"}, "maybe": {"type": ["string", "null"]},
 			"o": {"type": "object", "properties": {"kind": {"enum": ["k"]}, "o": {"$ref": "#/properties/o"}}, "required": ["kind"], "additionalProperties": {"$ref": "#/properties/o"}},
 			"list": {"type": "array", "items": {"$ref": "#/properties/o"}},
 			"lists": {"type": "array", "items": {"type": "array", "items": {"$ref": "#/properties/o"}}},
@@ -157,10 +157,10 @@ func TestFills(t *testing.T) {
 			"any": {}
 		}}`)}, {Name: "plain", Input: []byte(`{"type": "object"}`)}}}, typed.Options{})
 	filler := typed.NewFiller(fd.Messages().ByName("TRequest"), plan.Methods[0].Fills)
-	const more = `"version":2,"n":null,"maybe":null}`
+	const more = `"version":2,"whole":{"a": [1]},"n":null,"maybe":null}`
 	for _, tt := range []struct{ in, want string }{
 		{`{}`, `{` + more},
-		{`{"n":null,"maybe":"x","version":3}`, `{"n":null,"maybe":"x","version":3}`},
+		{`{"n":null,"maybe":"x","version":3,"whole":0}`, `{"n":null,"maybe":"x","version":3,"whole":0}`},
 		{`{"o":{}}`, `{"o":{"kind":"k"},` + more},
 		{`{"o":{"o":{"kind":"z"},"else":{}}}`, `{"o":{"o":{"kind":"z"},"else":{"kind":"k"},"kind":"k"},` + more},
 		{`{"list":[{},{"kind":"k"}]}`, `{"list":[{"kind":"k"},{"kind":"k"}],` + more},
