@@ -57,7 +57,7 @@ func (c *cache) shaped(fd protoreflect.FieldDescriptor, shape transcode.FieldSha
 	}
 	var v *value
 	switch {
-	case shape.Forms:
+	case shape.Forms, shape.Null && c.dir == output:
 		return anything()
 	case shape.Raw:
 		v = anything()

@@ -41,8 +41,9 @@ type FieldShape struct {
 	// Name is that of its member, or "" if it has none of its own.
 	Name string
 	// Number is set for 64-bit integers that are JSON numbers, Raw for bytes that
-	// are any JSON, and Forms where other fields have the same member.
-	Number, Raw, Forms bool
+	// are any JSON, Forms where other fields have the same member, and Null where
+	// null is written for a field that is not set.
+	Number, Raw, Forms, Null bool
 }
 
 // ShapeOf returns the shape of a message, or nil where its JSON is ProtoJSON.
@@ -59,11 +60,11 @@ func ShapeOf(md protoreflect.MessageDescriptor) *Shape {
 		if f.value != nil {
 			values = f.value
 		}
-		s.Fields[i] = FieldShape{Name: f.name, Number: values.asNumber && is64Bit(values.kind), Raw: values.rawJSON, Forms: f.forms != nil}
+		s.Fields[i] = FieldShape{Name: f.name, Number: values.asNumber && is64Bit(values.kind), Raw: values.rawJSON, Forms: f.forms != nil, Null: f.elseNull}
 		if !p.isMember(f) {
 			s.Fields[i].Name = ""
 		}
-		differs = differs || s.Fields[i].Number || s.Fields[i].Raw || f.name != f.desc.JSONName()
+		differs = differs || s.Fields[i].Number || s.Fields[i].Raw || s.Fields[i].Null || f.name != f.desc.JSONName()
 	}
 	if !differs {
 		return nil

@@ -26,7 +26,10 @@ func (f *field) heed(fd protoreflect.FieldDescriptor) *jsonv1.FieldOptions {
 	if f.value != nil {
 		values = f.value
 	}
-	f.always = o.GetAlways() && (f.list || f.key != nil || f.implicit)
+	f.nullable = o.GetNullable() && !f.implicit && (f.list || f.key != nil || !f.null)
+	f.elseNull = f.nullable && o.GetAlways()
+	f.always = o.GetAlways() && !f.elseNull && (f.list || f.key != nil || f.implicit)
+	f.omitEmpty = o.GetOmitEmpty() && (f.list || f.key != nil)
 	values.asNumber = o.GetNumber()
 	values.rawJSON = o.GetRaw() && values.kind == protoreflect.BytesKind
 	values.null = values.null || values.rawJSON

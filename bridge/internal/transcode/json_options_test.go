@@ -29,6 +29,15 @@ message Message {
   Message next = 9;
   repeated bytes parts = 10 [(mcp.json.v1.field).raw = true];
 }
+message Nullable {
+  optional string text = 1 [(mcp.json.v1.field).nullable = true];
+  optional string written = 2 [(mcp.json.v1.field).nullable = true, (mcp.json.v1.field).always = true];
+  repeated string list = 3 [(mcp.json.v1.field).omit_empty = true];
+  map<string, Nullable> map = 4 [(mcp.json.v1.field).nullable = true, (mcp.json.v1.field).always = true];
+  Nullable message = 5 [(mcp.json.v1.field).nullable = true];
+  string implicit = 6 [(mcp.json.v1.field).nullable = true];
+  bytes raw = 7 [(mcp.json.v1.field).raw = true, (mcp.json.v1.field).nullable = true];
+}
 enum Role {
   ROLE_UNSPECIFIED = 0;
   ROLE_USER = 1 [(mcp.json.v1.value).literal = "user"];
@@ -56,6 +65,42 @@ func optionsCodec(tb testing.TB) (*transcode.Codec, protoreflect.MessageDescript
 		tb.Fatal(err)
 	}
 	return codec, md
+}
+
+// Where options say so, null and empty lists are none, even where all is kept
+// exactly.
+func TestNullable(t *testing.T) {
+	t.Parallel()
+	_, md := optionsCodec(t)
+	md = md.ParentFile().Messages().ByName("Nullable")
+	for _, tt := range []struct{ in, out, fault string }{
+		{in: `{}`, out: `{"written":null,"map":null}`},
+		{in: `{"text":null,"written":null,"list":[],"map":null,"message":null}`, out: `{"written":null,"map":null}`},
+		{in: `{"text":"","written":"","list":["a"],"map":{"k":{}},"message":{}}`, out: `{"text":"","written":"","list":["a"],"map":{"k":{"written":null,"map":null}},"message":{"written":null,"map":null}}`},
+		{in: `{"map":{}}`, fault: "map: the value cannot be told from none"},
+		{in: `{"list":null}`, fault: "list: wrong type"},
+		{in: `{"text":null,"text":null}`, fault: "occurs twice"},
+		{in: `{"implicit":null}`, fault: "implicit: "},
+	} {
+		codec, err := transcode.New(md, nil, transcode.Options{Exact: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wire, err := codec.AppendWire(nil, []byte(tt.in))
+		if tt.fault != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.fault) {
+				t.Errorf("%s: got %v, want %s", tt.in, err, tt.fault)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tt.in, err)
+			continue
+		}
+		if out, _, err := codec.AppendJSON(nil, wire); err != nil || string(out) != tt.out {
+			t.Errorf("%s became %s, %v", tt.in, out, err)
+		}
+	}
 }
 
 // With the options of mcp.json.v1, JSON that is not ProtoJSON is read, and is

@@ -74,6 +74,9 @@ type field struct {
 	null bool
 	// What options of mcp.json.v1 say, see [field.heed].
 	asNumber, rawJSON, always bool
+	// nullable is set where null stands for no value, elseNull where that is
+	// written for it, and omitEmpty where an empty list is none.
+	nullable, elseNull, omitEmpty bool
 	// forms are the fields that are forms of the same value, this one included,
 	// where there are others. See [Compiler.newShape].
 	forms *forms
@@ -206,7 +209,7 @@ func (c *Compiler) newPlan(md protoreflect.MessageDescriptor) *plan {
 		if f.desc.Cardinality() == protoreflect.Required {
 			p.required = append(p.required, i)
 		}
-		p.always = p.always || f.always
+		p.always = p.always || f.always || f.elseNull
 	}
 	p.shape = c.newShape(p, options)
 	// JSON names come first: a field may have the proto name of another.

@@ -27,8 +27,12 @@ func (r *reader) exactMember(c *cursor, o *object, f *field, raw []byte, depth i
 }
 
 // exactField reads the value of a field, which must then be told from one that
-// is not there.
+// is not there, unless options say that it is the same.
 func (r *reader) exactField(c *cursor, o *object, f *field, depth int) {
+	if f.nullable && c.kind() == jsontok.KindNull {
+		c.skip()
+		return
+	}
 	if f.oneof >= 0 && r.conflicts(o, f) {
 		c.skip()
 		r.report(Violation{Problem: "another member of the oneof " + string(f.desc.ContainingOneof().Name()) + " is set"})
@@ -38,7 +42,7 @@ func (r *reader) exactField(c *cursor, o *object, f *field, depth int) {
 	r.put(c, f, depth)
 	switch {
 	case r.full || len(r.violations) > faults:
-	case len(r.out) == mark && !f.always:
+	case len(r.out) == mark && !f.always && !f.omitEmpty:
 		r.report(Violation{Problem: "the value cannot be told from none; leave it out"})
 		return
 	}

@@ -174,7 +174,7 @@ func (w *writer) members(p *plan, base, depth int) {
 			if i < end && int(w.records[i].index) == index {
 				j = w.runEnd(i, end)
 			}
-			if f := &p.fields[index]; j > i || w.shows(f) && (f.list || f.key != nil || f.implicit) {
+			if f := &p.fields[index]; j > i || w.showsUnset(f) {
 				w.member(f, i, j, depth)
 			}
 			i = j
@@ -194,6 +194,11 @@ func (w *writer) members(p *plan, base, depth int) {
 
 // shows reports whether a field is written where it has its default.
 func (w *writer) shows(f *field) bool { return w.compiler.opts.EmitDefaults || f.always }
+
+// showsUnset reports whether a field is written where it is not set.
+func (w *writer) showsUnset(f *field) bool {
+	return f.elseNull || w.shows(f) && (f.list || f.key != nil || f.implicit)
+}
 
 // extensions writes the records from lo on, which are of extensions, by the
 // names of these.
@@ -225,6 +230,9 @@ func (w *writer) leaveOut(r run) {
 // unless it has nothing to show.
 func (w *writer) member(f *field, lo, hi, depth int) {
 	switch {
+	case lo == hi && f.elseNull:
+		w.dst = append(w.dst, f.member...)
+		w.raw("null,")
 	case f.key != nil:
 		if lo < hi || w.shows(f) {
 			w.dst = append(w.dst, f.member...)

@@ -158,7 +158,7 @@ func (w *writer) shapedMembers(p *plan, base, depth int, around string, tagged b
 			w.mapMembers(f, i, j, depth, func(name string) bool { return w.mayWrite(&o, f, name) })
 		case o.hides(f):
 			w.pass(f, i, j)
-		case j > i || w.shows(f) && (f.list || f.key != nil || f.implicit):
+		case j > i || w.showsUnset(f):
 			if w.holds(f, base) || !o.keeps(f.name) {
 				w.member(f, i, j, depth)
 			}

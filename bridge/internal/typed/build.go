@@ -30,6 +30,8 @@ type builder struct {
 	// method that is being made.
 	paths map[*object]string
 	fills map[protoreflect.FullName][]Fill
+	// output is set while messages are made that only the server fills in.
+	output bool
 }
 
 func newBuilder(server Server, opts Options) (*builder, error) {

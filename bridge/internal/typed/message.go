@@ -177,6 +177,11 @@ func (b *builder) member(s *scope, m member, of *object) *field {
 		f.options.Always = m.required && !m.shape.nullable && !of.bare
 		elem = elem.elem
 	}
+	if b.output && !of.bare {
+		f.options.Nullable = m.shape.nullable
+		f.options.Always = f.options.GetAlways() || m.required && m.shape.nullable
+		f.options.OmitEmpty = m.shape.elem != nil && !m.required
+	}
 	f.options.Number = elem.kind == kindInt64 || elem.kind == kindUint64
 	switch {
 	case !m.required || of.bare:

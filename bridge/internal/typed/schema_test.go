@@ -61,7 +61,7 @@ func TestSchemaAgain(t *testing.T) {
 func TestSchemaOfResponse(t *testing.T) {
 	t.Parallel()
 	_, fd := newPlan(t, typed.Server{Name: "s", Tools: []typed.Tool{
-		{Name: "t", Output: []byte(`{"type":"object","properties":{"sum":{"type":"integer"}}}`)},
+		{Name: "t", Output: []byte(`{"type":"object","properties":{"sum":{"type":"integer"},"note":{"type":["string","null"]}},"required":["note"]}`)},
 	}}, typed.Options{})
 	for _, profile := range []schema.Profile{schema.Portable, schema.Full} {
 		again, err := schema.Output(fd.Messages().ByName("TResponse"), schema.Options{Profile: profile, MaxBytes: schema.MaxMaxBytes})
@@ -71,7 +71,7 @@ func TestSchemaOfResponse(t *testing.T) {
 		validator := compileSchema(t, again.JSON)
 		for _, in := range []string{
 			`{"content":[]}`,
-			`{"structuredContent":{"sum":3},"content":[{"type":"text","text":"3","annotations":{"audience":["user"],"priority":0.5}}],"_meta":{"a":[1]}}`,
+			`{"structuredContent":{"sum":3,"note":null},"content":[{"type":"text","text":"3","annotations":{"audience":["user"],"priority":0.5}}],"_meta":{"a":[1]}}`,
 			`{"structuredContent":[1],"content":[{"type":"image","data":"AAAA","mimeType":"image/png","x/y":null},{"type":"resource","resource":{"uri":"a:b","blob":"AAAA"}},{"type":"hologram","z":1}]}`,
 			`{"structuredContent":null,"content":[{"type":"resource_link","uri":"a:b","name":"n","size":7,"icons":[{"src":"a:c","sizes":["any"],"theme":"dark"}]}]}`,
 		} {

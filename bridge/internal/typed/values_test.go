@@ -107,19 +107,30 @@ func TestResponse(t *testing.T) {
 		{Name: "t", Output: []byte(`{"type":"object","properties":{"sum":{"type":"integer"}}}`)},
 		{Name: "list", Output: []byte(`{"type":"array","items":{"type":"string"}}`)},
 		{Name: "none"},
+		{Name: "null", Output: []byte(`{"type":"object","properties":{"s":{"type":["string","null"]},"l":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]},"o":{"anyOf":[{"type":"object","properties":{"s":{"type":["integer","null"]}},"required":["s"]},{"type":"null"}]},"e":{"enum":["a","b",null]},"m":{"type":"object","additionalProperties":{"type":"string"}},"any":{}}}`)},
+		{Name: "required", Output: []byte(`{"type":"object","properties":{"s":{"type":["string","null"]},"l":{"type":["array","null"],"items":{"type":"string"}},"o":{"anyOf":[{"type":"object","additionalProperties":false},{"type":"null"}]},"m":{"type":"object","additionalProperties":{"type":"string"}}},"required":["s","l","o","m"]}`)},
 	}}, typed.Options{})
 	const rest = `"content":[{"type":"text","text":"3"}],"_meta":{"a":[1]}`
 	for _, tt := range []struct {
 		message, structured string
 		field               protoreflect.Name
+		// again is what is written, where that is not the same.
+		again string
 	}{
-		{"TResponse", `{"sum":3}`, "structured"},
-		{"TResponse", `{"sum":3.5}`, "structured_raw"},
-		{"TResponse", `{"sum":3,"more":null}`, "structured_raw"},
-		{"TResponse", `[1]`, "structured_raw"},
-		{"ListResponse", `["a"]`, "structured"},
-		{"ListResponse", `{"a":1e400}`, "structured_raw"},
-		{"NoneResponse", `{"a":1}`, "structured_raw"},
+		{"TResponse", `{"sum":3}`, "structured", ""},
+		{"TResponse", `{"sum":3.5}`, "structured_raw", ""},
+		{"TResponse", `{"sum":3,"more":null}`, "structured_raw", ""},
+		{"TResponse", `[1]`, "structured_raw", ""},
+		{"ListResponse", `["a"]`, "structured", ""},
+		{"ListResponse", `{"a":1e400}`, "structured_raw", ""},
+		{"NoneResponse", `{"a":1}`, "structured_raw", ""},
+		{"NullResponse", `{"s":null,"l":null,"o":null,"e":null,"m":{}}`, "structured", `{}`},
+		{"NullResponse", `{"s":"","l":[],"o":{"s":null},"any":null}`, "structured", `{"s":"","o":{"s":null},"any":null}`},
+		{"NullResponse", `{"m":null}`, "structured_raw", ""},
+		{"NullResponse", `{"l":[null]}`, "structured_raw", ""},
+		{"RequiredResponse", `{"s":null,"l":null,"o":null,"m":{}}`, "structured", ""},
+		{"RequiredResponse", `{"s":"x","l":["y"],"o":{},"m":{"a":"b"}}`, "structured", ""},
+		{"RequiredResponse", `{"s":"x","l":[],"o":null,"m":{}}`, "structured_raw", ""},
 	} {
 		md := fd.Messages().ByName(protoreflect.Name(tt.message))
 		codec, err := transcode.New(md, nil, transcode.Options{Exact: true})
@@ -135,8 +146,12 @@ func TestResponse(t *testing.T) {
 		if m := unmarshal(t, md, wire); !m.Has(md.Fields().ByName(tt.field)) {
 			t.Errorf("%s: %s: %s is not set", tt.message, in, tt.field)
 		}
+		want := in
+		if tt.again != "" {
+			want = `{"structuredContent":` + tt.again + `,` + rest + `}`
+		}
 		out, _, err := codec.AppendJSON(nil, wire)
-		if err != nil || string(out) != in {
+		if err != nil || string(out) != want {
 			t.Errorf("%s: %s became %s, %v", tt.message, in, out, err)
 		}
 	}

@@ -89,7 +89,9 @@ func (b *builder) structured(response *descriptorpb.DescriptorProto, name string
 	} else {
 		comment += " The tool no longer declares any."
 	}
+	b.output = true
 	b.root(name+"Output", output, comment)
+	b.output = false
 	b.field(response, "structured", numberStructured, descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, b.ref(name+"Output"), false, &jsonv1.FieldOptions{Name: "structuredContent"}, "The structured content, by the schema of the tool.")
 	b.rawField(response)
 }

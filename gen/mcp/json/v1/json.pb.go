@@ -152,7 +152,15 @@ type FieldOptions struct {
 	Untagged bool `protobuf:"varint,7,opt,name=untagged,proto3" json:"untagged,omitempty"`
 	// Of several forms of a value, this one is read only of an object that has the
 	// member of this name.
-	Having        string `protobuf:"bytes,8,opt,name=having,proto3" json:"having,omitempty"`
+	Having string `protobuf:"bytes,8,opt,name=having,proto3" json:"having,omitempty"`
+	// Null stands for a field that is not set, also where JSON is to be kept
+	// exactly. With always, it is written where the field is not set or empty. It
+	// makes no sense for fields that hold a null, or cannot be told from their
+	// default.
+	Nullable bool `protobuf:"varint,9,opt,name=nullable,proto3" json:"nullable,omitempty"`
+	// An empty array or object stands for a field without elements, also where JSON
+	// is to be kept exactly and always does not say that it is written.
+	OmitEmpty     bool `protobuf:"varint,10,opt,name=omit_empty,json=omitEmpty,proto3" json:"omit_empty,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -241,6 +249,20 @@ func (x *FieldOptions) GetHaving() string {
 		return x.Having
 	}
 	return ""
+}
+
+func (x *FieldOptions) GetNullable() bool {
+	if x != nil {
+		return x.Nullable
+	}
+	return false
+}
+
+func (x *FieldOptions) GetOmitEmpty() bool {
+	if x != nil {
+		return x.OmitEmpty
+	}
+	return false
 }
 
 // EnumValueOptions say how a value stands in JSON.
@@ -349,7 +371,7 @@ const file_mcp_json_v1_json_proto_rawDesc = "" +
 	"\x0eMessageOptions\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\bR\x05value\x12\x10\n" +
 	"\x03tag\x18\x02 \x01(\tR\x03tag\x12\x18\n" +
-	"\acontent\x18\x03 \x01(\tR\acontent\"\xc8\x01\n" +
+	"\acontent\x18\x03 \x01(\tR\acontent\"\x83\x02\n" +
 	"\fFieldOptions\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\bR\x06number\x12\x10\n" +
 	"\x03raw\x18\x02 \x01(\bR\x03raw\x12\x16\n" +
@@ -358,7 +380,11 @@ const file_mcp_json_v1_json_proto_rawDesc = "" +
 	"\x04name\x18\x05 \x01(\tR\x04name\x12\x18\n" +
 	"\aliteral\x18\x06 \x01(\tR\aliteral\x12\x1a\n" +
 	"\buntagged\x18\a \x01(\bR\buntagged\x12\x16\n" +
-	"\x06having\x18\b \x01(\tR\x06having\",\n" +
+	"\x06having\x18\b \x01(\tR\x06having\x12\x1a\n" +
+	"\bnullable\x18\t \x01(\bR\bnullable\x12\x1d\n" +
+	"\n" +
+	"omit_empty\x18\n" +
+	" \x01(\bR\tomitEmpty\",\n" +
 	"\x10EnumValueOptions\x12\x18\n" +
 	"\aliteral\x18\x01 \x01(\tR\aliteral:X\n" +
 	"\amessage\x12\x1f.google.protobuf.MessageOptions\x18\x87\x96\x03 \x01(\v2\x1b.mcp.json.v1.MessageOptionsR\amessage:P\n" +
