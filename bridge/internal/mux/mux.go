@@ -142,9 +142,11 @@ func (m *Mux) Close() {
 	m.changes.Close()
 	m.cancel()
 	m.wg.Wait()
+	// One that takes its time to end keeps no other waiting.
 	for _, p := range m.parts {
-		p.close()
+		m.wg.Go(p.close)
 	}
+	m.wg.Wait()
 }
 
 // Handle answers one request.

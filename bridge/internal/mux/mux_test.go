@@ -361,6 +361,25 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// TestCloseAll: all parts end at the same time.
+func TestCloseAll(t *testing.T) {
+	t.Parallel()
+	var ending sync.WaitGroup
+	ending.Add(3)
+	var parts []Part
+	for _, name := range []string{"a", "b", "c"} {
+		parts = append(parts, Part{Name: name, Open: func(context.Context) (protocol.Handler, func(), error) {
+			return newServer(name), func() { ending.Done(); ending.Wait() }, nil
+		}})
+	}
+	m, err := New(Config{Parts: parts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Ready(t.Context())
+	m.Close()
+}
+
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
