@@ -168,7 +168,7 @@ func TestEndOfInputEndsStuckCalls(t *testing.T) {
 	if len(rest) != 1 || !strings.Contains(rest[0], `"id":1,"error"`) {
 		t.Errorf("messages %q, error %v; want one error", rest, err)
 	}
-	if cause := prototest.Await(t, handler.Causes(), "cause"); cause.Error() != "the input has ended" {
+	if cause := prototest.Await(t, handler.Causes(), "cause"); !strings.Contains(cause.Error(), "the request was cut off, because the input had ended") {
 		t.Errorf("the call ends because of %v", cause)
 	}
 }

@@ -86,8 +86,9 @@ func serve(ctx context.Context, cancel context.CancelCauseFunc, s Stream, cfg Se
 	}
 }
 
-// errInputEnded is the cause of contexts that outlive the input.
-var errInputEnded = errors.New("the input has ended")
+// errInputEnded is the cause of contexts that outlive the input, and what the
+// callers of those hear who still listen.
+var errInputEnded = protocol.Errorf(protocol.CodeInternalError, "the request was cut off, because the input had ended")
 
 // drain waits for requests under way, at most for timeout.
 func drain(conn *duplex.Conn, cancel context.CancelCauseFunc, timeout time.Duration) {
