@@ -284,6 +284,12 @@ func TestErrors(t *testing.T) {
 			_, err := c.CallTool(t.Context(), &mcpv1.CallToolRequest{Name: "echo", Meta: &mcpv1.RequestMeta{ProtocolVersion: "2024-11-05"}})
 			return err
 		}, connect.CodeFailedPrecondition, "2024-11-05"},
+		{func() error {
+			_, err := c.CallTool(t.Context(), &mcpv1.CallToolRequest{Name: "echo", Meta: &mcpv1.RequestMeta{ProtocolVersion: "2030-01-01"}})
+			return err
+		}, connect.CodeFailedPrecondition, "2030-01-01"},
+		{func() error { _, err := c.CallTool(t.Context(), &mcpv1.CallToolRequest{}); return err }, connect.CodeInvalidArgument, "name is missing, or empty"},
+		{func() error { _, err := c.GetTask(t.Context(), &mcpv1.GetTaskRequest{}); return err }, connect.CodeInvalidArgument, "taskId is missing, or empty"},
 	} {
 		err := tt.call()
 		if connect.CodeOf(err) != tt.code {

@@ -110,14 +110,12 @@ func (c *call) request(wire []byte) (*protocol.Request, error) {
 	if bad != nil {
 		return nil, c.failure(bad)
 	}
-	switch {
-	case meta.Revision == "":
-		c.terse, meta.Revision = true, protocol.Revision20260728
-	case !meta.Revision.Modern():
-		return nil, c.failure(protocol.UnsupportedVersion(string(meta.Revision)))
+	c.terse = meta.Revision == ""
+	if bad := mcpjson.CompleteMeta(&meta); bad != nil {
+		return nil, c.failure(bad)
 	}
-	if meta.Capabilities == nil {
-		meta.Capabilities = json.RawMessage(`{}`)
+	if bad := mcpjson.CheckName(c.method.name, params); bad != nil {
+		return nil, c.failure(bad)
 	}
 	if bad := mcpjson.CheckHeaders(c.rpc.Header, c.method.name, params, meta.Revision, false); bad != nil {
 		return nil, c.failure(bad)

@@ -107,14 +107,8 @@ func (m *method) newRequest(codecs *codecs, wire []byte, c *connectserve.Call) (
 	if bad != nil {
 		return nil, failure(c, bad)
 	}
-	switch {
-	case meta.Revision == "":
-		meta.Revision = protocol.Revision20260728
-	case !meta.Revision.Modern():
-		return nil, failure(c, protocol.UnsupportedVersion(string(meta.Revision)))
-	}
-	if meta.Capabilities == nil {
-		meta.Capabilities = json.RawMessage(`{}`)
+	if bad := mcpjson.CompleteMeta(&meta); bad != nil {
+		return nil, failure(c, bad)
 	}
 	r.Meta = meta
 	return r, nil
