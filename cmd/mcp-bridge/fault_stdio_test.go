@@ -88,10 +88,10 @@ func TestNoise(t *testing.T) {
 }
 
 // TestHung: the client's deadline ends a call that hangs, and the server is
-// told. One that does not end either is ended by a signal.
+// told.
 func TestHung(t *testing.T) {
 	t.Parallel()
-	b := bridgeFake(t, fakeStays)
+	b := bridgeFake(t, fakeLegacy)
 	pid := b.pid()
 	for name, client := range b.rpc {
 		b.hang(client, func() string { return b.must("calls") })

@@ -193,37 +193,42 @@ func TestTypeScriptBeforeEverything(t *testing.T) {
 	script := filepath.Join(nodetools.Root(t), "tools", "peers", "everything.mjs")
 	everything := append([]string{"--log-level", "error", "--"}, server(t, "everything", "stdio")...)
 	legacy := []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
-	for _, sdk := range []struct {
-		name, module string
-		revisions    []string
-	}{
-		{"v1", "@modelcontextprotocol/sdk", legacy},
-		{"v2", "@modelcontextprotocol/client", append(slices.Clone(legacy), "2026-07-28")},
-	} {
-		for _, kind := range []string{"http", "stdio"} {
-			t.Run(sdk.name+"/"+kind, func(t *testing.T) {
-				t.Parallel()
-				nodetools.Module(t, sdk.module, "package.json")
-				target := append([]string{binary, "stdio"}, everything...)
-				if kind == "http" {
-					served := startServe(t, everything...)
-					target = []string{served.URL, served.SSE}
-				}
-				out := run(t, node, append([]string{script, sdk.name, strings.Join(sdk.revisions, ","), kind}, target...)...)
-				lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
-				if len(lines) != len(sdk.revisions) {
-					t.Fatalf("printed %s", out)
-				}
-				for i, line := range lines {
-					t.Run(sdk.revisions[i], func(t *testing.T) {
-						var report everythingReport
-						if err := json.Unmarshal(line, &report); err != nil {
-							t.Fatalf("%v in %s", err, line)
-						}
-						report.check(t)
-					})
-				}
-			})
-		}
+	for _, kind := range []string{"http", "stdio"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			target := append([]string{binary, "stdio"}, everything...)
+			if kind == "http" {
+				served := startServe(t, everything...)
+				target = []string{served.URL, served.SSE}
+			}
+			for _, sdk := range []struct {
+				name, module string
+				revisions    []string
+			}{
+				{"v1", "@modelcontextprotocol/sdk", legacy},
+				{"v2", "@modelcontextprotocol/client", append(slices.Clone(legacy), "2026-07-28")},
+			} {
+				t.Run(sdk.name, func(t *testing.T) {
+					if kind == "stdio" {
+						t.Parallel()
+					}
+					nodetools.Module(t, sdk.module, "package.json")
+					out := run(t, node, append([]string{script, sdk.name, strings.Join(sdk.revisions, ","), kind}, target...)...)
+					lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+					if len(lines) != len(sdk.revisions) {
+						t.Fatalf("printed %s", out)
+					}
+					for i, line := range lines {
+						t.Run(sdk.revisions[i], func(t *testing.T) {
+							var report everythingReport
+							if err := json.Unmarshal(line, &report); err != nil {
+								t.Fatalf("%v in %s", err, line)
+							}
+							report.check(t)
+						})
+					}
+				})
+			}
+		})
 	}
 }
