@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -96,4 +99,31 @@ func TestEndlessList(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
+}
+
+// TestTLS: the flags of TLS are for MCP servers too, and of several upstreams for
+// those that speak it.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	cert, certFile, keyFile := certificate(t)
+	clients := x509.NewCertPool()
+	clients.AddCert(cert.Leaf)
+	endpoint, err := streamable.New(streamable.Config{Handler: credentialed("secure")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(endpoint)
+	server.TLS = &tls.Config{
+		Certificates: []tls.Certificate{cert}, ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
+	}
+	server.StartTLS()
+	t.Cleanup(func() {
+		server.Close()
+		endpoint.Close()
+	})
+	flags := []string{"--ca", certFile, "--cert", certFile, "--key", keyFile}
+	contains(t, mcpBridge(t, slices.Concat([]string{"tools"}, flags, []string{server.URL})...).ok(t), "secure")
+	b := bridgeTo(t, slices.Concat(flags, []string{"one=" + server.URL, "two=" + reflective(t)})...)
+	_, got := do(t, b.web, request(t, http.MethodPost, b.base+"/mcp", listTools))
+	contains(t, got, `"name":"secure"`, `"name":"Library_GetBook"`)
 }

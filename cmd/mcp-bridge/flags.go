@@ -120,7 +120,7 @@ func (f *upstreamFlags) searches(name string) bool {
 func (f *upstreamFlags) checkConnection(u bridge.URL) error {
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	if !f.tls.IsZero() && !u.TLS {
+	if !f.tls.IsZero() && !u.TLS && !f.mixed {
 		advice := "a unix socket has none"
 		if u.Unix == "" {
 			advice = "write " + u.WithTLS(true).String()

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -30,11 +32,12 @@ type mcpServer interface {
 // where a command asks it one thing only and nothing is lost.
 const stopTimeout = time.Second
 
-// The upstream flags that mean something for an MCP server, and for one that is
-// reached by an RPC protocol.
+// The upstream flags that mean something for an MCP server, for one that has a
+// URL, and for one that is reached by an RPC protocol.
 var (
 	mcpFlags    = []string{"header", "env", "forward-header", "max-message-bytes", "log-level"}
-	mcpRPCFlags = append([]string{"ca", "cert", "key", "authority", "insecure-skip-verify", "gzip"}, mcpFlags...)
+	mcpURLFlags = append([]string{"ca", "cert", "key", "insecure-skip-verify"}, mcpFlags...)
+	mcpRPCFlags = append([]string{"authority", "gzip"}, mcpURLFlags...)
 )
 
 // checkMCP reports the flags that mean nothing for an MCP server.
@@ -42,21 +45,10 @@ func (f *upstreamFlags) checkMCP(cmd *cobra.Command, t *target) error {
 	if f.mixed {
 		return nil // they have been checked, and are for the others
 	}
-	var problems []error
-	known := mcpFlags
-	switch t.kind {
-	case kindRPC, kindMCPRPC:
-		known = mcpRPCFlags
-	case kindTunnel:
-		known = slices.DeleteFunc(slices.Clone(mcpRPCFlags), func(flag string) bool { return flag == "forward-header" })
-	case kindHTTP, kindSSE, kindCommand:
+	problems := []error{unfitFlags(cmd, t.flags(), fmt.Sprintf("%q is an MCP server", t.text))}
+	if (t.kind == kindHTTP || t.kind == kindSSE) && !f.tls.IsZero() && !t.secure() {
+		problems = append(problems, usagef("--ca, --cert, --key and --insecure-skip-verify are for TLS, which %s does not use", t.text))
 	}
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		group := flag.Annotations[groupKey]
-		if !slices.Contains(known, flag.Name) && (slices.Contains(group, groupUpstream) || slices.Contains(group, groupAPI) || slices.Contains(group, groupDescriptor)) {
-			problems = append(problems, usagef("--%s is for APIs of gRPC and Connect, and %q is an MCP server", flag.Name, t.text))
-		}
-	})
 	if _, err := f.header(t.name); err != nil {
 		problems = append(problems, usagef("%w", err))
 	}
@@ -66,6 +58,32 @@ func (f *upstreamFlags) checkMCP(cmd *cobra.Command, t *target) error {
 	if f.maxMessage < 0 {
 		problems = append(problems, usagef("--max-message-bytes %d is negative", f.maxMessage))
 	}
+	return errors.Join(problems...)
+}
+
+// flags are the upstream flags that mean something for an MCP server.
+func (t *target) flags() []string {
+	switch t.kind {
+	case kindRPC, kindMCPRPC:
+		return mcpRPCFlags
+	case kindTunnel:
+		return slices.DeleteFunc(slices.Clone(mcpRPCFlags), func(flag string) bool { return flag == "forward-header" })
+	case kindHTTP, kindSSE:
+		return mcpURLFlags
+	case kindCommand:
+	}
+	return mcpFlags
+}
+
+// unfitFlags reports the upstream flags that are given and not known.
+func unfitFlags(cmd *cobra.Command, known []string, why string) error {
+	var problems []error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		group := flag.Annotations[groupKey]
+		if !slices.Contains(known, flag.Name) && (slices.Contains(group, groupUpstream) || slices.Contains(group, groupAPI) || slices.Contains(group, groupDescriptor)) {
+			problems = append(problems, usagef("--%s is for APIs of gRPC and Connect, and %s", flag.Name, why))
+		}
+	})
 	return errors.Join(problems...)
 }
 
@@ -90,17 +108,11 @@ func (f *upstreamFlags) connectMCP(t *target, log *slog.Logger) (mcpServer, erro
 			Command: t.command[0], Args: t.command[1:], Env: env, Logger: log, ClientInfo: clientInfo(),
 			MaxMessageBytes: f.maxMessage, StopTimeout: f.stopTimeout,
 		})
-	case kindSSE:
-		server, err = httpsse.NewClient(httpsse.ClientConfig{
-			URL: t.url, Header: header, Forward: forward, Logger: log, ClientInfo: clientInfo(), MaxMessageBytes: f.maxMessage,
-		})
-	case kindHTTP:
-		server, err = streamable.NewClient(streamable.ClientConfig{
-			URL: t.url, Header: header, Forward: forward, Logger: log, ClientInfo: clientInfo(), MaxMessageBytes: f.maxMessage,
-		})
+	case kindSSE, kindHTTP:
+		server, err = f.connectHTTP(t, header, forward, log)
 	case kindTunnel:
 		var config bridge.ConnectConfig
-		if config, err = f.connectConfig(header); err == nil {
+		if config, err = f.connectConfig(t.rpc, header); err == nil {
 			server, err = bridge.NewTunnelClient(bridge.TunnelClientConfig{URL: t.rpc.String(), Connect: config, Logger: log, ClientInfo: clientInfo()})
 		}
 	case kindRPC, kindMCPRPC:
@@ -110,6 +122,55 @@ func (f *upstreamFlags) connectMCP(t *target, log *slog.Logger) (mcpServer, erro
 		return nil, usagef("%w", err)
 	}
 	return server, nil
+}
+
+// forwarder picks headers of a caller's own request.
+type forwarder = func(ctx context.Context, r *protocol.Request) (http.Header, error)
+
+// connectHTTP returns the client of an MCP server over HTTP.
+func (f *upstreamFlags) connectHTTP(t *target, header http.Header, forward forwarder, log *slog.Logger) (mcpServer, error) {
+	var client *http.Client // nil is one of its own
+	if !f.tls.IsZero() && t.secure() {
+		config, err := f.tls.Config()
+		if err != nil {
+			return nil, err
+		}
+		client = &http.Client{Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true,
+			MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: idleTimeout,
+		}}
+	}
+	var server mcpServer
+	var err error
+	if t.kind == kindSSE {
+		server, err = httpsse.NewClient(httpsse.ClientConfig{
+			URL: t.url, HTTPClient: client, Header: header, Forward: forward, Logger: log, ClientInfo: clientInfo(), MaxMessageBytes: f.maxMessage,
+		})
+	} else {
+		server, err = streamable.NewClient(streamable.ClientConfig{
+			URL: t.url, HTTPClient: client, Header: header, Forward: forward, Logger: log, ClientInfo: clientInfo(), MaxMessageBytes: f.maxMessage,
+		})
+	}
+	if err != nil || client == nil {
+		return server, err
+	}
+	return &tlsServer{server, client}, nil
+}
+
+// idlePerHost is how many connections wait for the next request.
+const idlePerHost = 32
+
+// tlsServer is an MCP server whose HTTP client is ours.
+type tlsServer struct {
+	mcpServer
+
+	client *http.Client
+}
+
+// Close ends the sessions and then the connections.
+func (s *tlsServer) Close() {
+	s.mcpServer.Close()
+	s.client.CloseIdleConnections()
 }
 
 // openMCP returns the upstream of an MCP server.

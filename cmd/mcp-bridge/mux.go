@@ -60,21 +60,47 @@ func (f *upstreamFlags) openAll(ctx context.Context, cmd *cobra.Command, all []*
 // checkAll reports the flags that mean nothing for any of the upstreams.
 func (f *upstreamFlags) checkAll(cmd *cobra.Command, all []*target) error {
 	problems := []error{f.checkScopes(all), f.checkCommand(all)}
+	each := *f
+	each.mixed = len(all) > 1
+	if each.mixed && !f.tls.IsZero() && !slices.ContainsFunc(all, (*target).secure) {
+		problems = append(problems, usagef("--ca, --cert, --key and --insecure-skip-verify are for TLS, which none of the upstreams uses"))
+	}
 	for _, t := range all {
 		var err error
 		switch t.kind {
 		case kindRPC:
-			err = f.check(t.rpc)
+			err = each.check(t.rpc)
 		case kindMCPRPC, kindTunnel:
-			err = f.checkConnection(t.rpc)
+			err = each.checkConnection(t.rpc)
 		case kindHTTP, kindSSE, kindCommand:
 		}
 		if err != nil {
 			problems = append(problems, usagef("%w", err))
 		}
 	}
-	if !slices.ContainsFunc(all, func(t *target) bool { return t.kind == kindRPC }) {
+	switch {
+	case slices.ContainsFunc(all, func(t *target) bool { return t.kind == kindRPC }):
+	case len(all) == 1:
 		problems = append(problems, f.checkMCP(cmd, all[0]))
+	default:
+		problems = append(problems, f.checkSeveral(cmd, all))
+	}
+	return errors.Join(problems...)
+}
+
+// checkSeveral is checkMCP for several MCP servers: a flag must mean something
+// for one of them.
+func (f *upstreamFlags) checkSeveral(cmd *cobra.Command, all []*target) error {
+	var known []string
+	for _, t := range all {
+		known = append(known, t.flags()...)
+	}
+	problems := []error{unfitFlags(cmd, known, "all upstreams are MCP servers")}
+	if _, err := f.header(""); err != nil {
+		problems = append(problems, usagef("%w", err))
+	}
+	if f.maxMessage < 0 {
+		problems = append(problems, usagef("--max-message-bytes %d is negative", f.maxMessage))
 	}
 	return errors.Join(problems...)
 }

@@ -90,6 +90,14 @@ func parseTarget(arg string) (*target, error) {
 	return t, nil
 }
 
+// secure reports whether the upstream is reached by TLS.
+func (t *target) secure() bool {
+	if t.url != "" {
+		return strings.HasPrefix(strings.ToLower(t.url), "https:")
+	}
+	return t.rpc.TLS
+}
+
 func isHTTP(url string) bool {
 	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
 }

@@ -186,7 +186,7 @@ func (f *upstreamFlags) dial(t *target) (bridge.CallCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := f.connectConfig(header)
+	config, err := f.connectConfig(url, header)
 	if err != nil {
 		return nil, err
 	}
@@ -219,12 +219,12 @@ func (f *upstreamFlags) dial(t *target) (bridge.CallCloser, error) {
 }
 
 // connectConfig is how connect-go reaches an upstream.
-func (f *upstreamFlags) connectConfig(header http.Header) (bridge.ConnectConfig, error) {
+func (f *upstreamFlags) connectConfig(url bridge.URL, header http.Header) (bridge.ConnectConfig, error) {
 	config := bridge.ConnectConfig{
 		Authority: f.authority, Header: header, UserAgent: userAgent(),
 		MaxReceiveBytes: f.maxMessage, MaxSendBytes: f.maxMessage, Gzip: f.gzip,
 	}
-	if f.tls.IsZero() {
+	if f.tls.IsZero() || !url.TLS {
 		return config, nil
 	}
 	var err error
