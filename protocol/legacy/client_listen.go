@@ -17,9 +17,11 @@ import (
 const (
 	// maxWatched is how many resources one listener may subscribe to.
 	maxWatched = 1000
-	// maxNews is how many changes wait for a listener. They are changes of
-	// different things: one that waits is not queued again.
-	maxNews = 4 * maxWatched
+	// maxNews is how many changes wait for a listener, and maxNewsBytes how
+	// large they are together. They are changes of different things: one that
+	// waits is not queued again.
+	maxNews      = 4 * maxWatched
+	maxNewsBytes = 4 << 20
 	// unsubscribeTimeout bounds resources/unsubscribe.
 	unsubscribeTimeout = 10 * time.Second
 )
@@ -33,6 +35,7 @@ type listener struct {
 
 	mu     sync.Mutex
 	news   []*protocol.Notification
+	size   int // of news
 	queued map[string]bool
 	wake   chan struct{}
 }
@@ -229,7 +232,9 @@ func (s *clientSession) announce(m *jsonrpc.Message) {
 	defer s.mu.Unlock()
 	for l := range s.listeners {
 		if l.lists[m.Method] || uri != "" && l.covers(uri) {
-			l.add(&protocol.Notification{Method: m.Method, Params: m.Params})
+			if !l.add(&protocol.Notification{Method: m.Method, Params: m.Params}) {
+				s.client.log.Debug("a change was dropped, because too many wait for a client", "method", m.Method)
+			}
 		}
 	}
 }
@@ -245,23 +250,29 @@ func (l *listener) covers(uri string) bool {
 	return false
 }
 
-func (l *listener) add(n *protocol.Notification) {
+// add reports whether the client will hear of a change.
+func (l *listener) add(n *protocol.Notification) bool {
 	key := n.Method + " " + string(n.Params)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.queued[key] || len(l.news) >= maxNews {
-		return
+	switch {
+	case l.queued[key]:
+		return true
+	case len(l.news) >= maxNews || l.size+len(key) > maxNewsBytes:
+		return false
 	}
 	l.queued[key] = true
 	l.news = append(l.news, n)
+	l.size += len(key)
 	signal(l.wake)
+	return true
 }
 
 func (l *listener) take() []*protocol.Notification {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	news := l.news
-	l.news = nil
+	l.news, l.size = nil, 0
 	clear(l.queued)
 	return news
 }
