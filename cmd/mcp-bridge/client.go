@@ -37,6 +37,9 @@ func (c client) request(ctx context.Context, method string, params any) (json.Ra
 		Meta:   protocol.Meta{Revision: revision, ClientInfo: clientInfo(), Capabilities: json.RawMessage(`{}`)},
 		Caller: &protocol.Caller{Transport: "in-process"},
 	}, protocol.Discard)
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok {
+		return nil, fault // what lies beneath is no secret to who runs us
+	}
 	if fault, ok := errors.AsType[*protocol.Error](err); ok {
 		return nil, errors.New(fault.Message)
 	}

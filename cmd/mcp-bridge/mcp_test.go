@@ -146,6 +146,9 @@ func TestMCPServerMistakes(t *testing.T) {
 	}{
 		{[]string{"serve", "--", "/no/such/program"}, "the MCP server cannot be used"},
 		{[]string{"serve", "http://127.0.0.1:1/mcp"}, "connection refused"},
+		{[]string{"tools", "--", "/no/such/program"}, "mcp-bridge: the MCP server could not be started: fork/exec /no/such/program: no such file"},
+		{[]string{"call", "x", "--", "/no/such/program"}, "no such file"},
+		{[]string{"tools", "http://127.0.0.1:1/mcp"}, "connection refused"},
 		{[]string{"serve", "mcp+grpc://127.0.0.1:1"}, "the MCP server cannot be used"},
 		{[]string{"serve", "tunnel+grpc://127.0.0.1:1"}, "the MCP server cannot be used"},
 		{[]string{"serve", "tunnel+grpcweb+http://127.0.0.1:1"}, "gRPC-Web has no streams that go both ways"},

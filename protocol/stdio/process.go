@@ -157,7 +157,7 @@ func (p *process) why() error {
 func (p *process) stop() {
 	_ = p.stdin.Close() // it may have gone already
 	if !p.waited(p.grace) {
-		p.log.Warn("the MCP server does not end by itself; it is told to", "timeout", p.grace)
+		p.log.Info("the MCP server does not end by itself; it is told to", "timeout", p.grace)
 		killGroup(p.cmd, false)
 		if !p.waited(p.grace) {
 			p.log.Warn("the MCP server does not end when told to; it is killed", "timeout", p.grace)
