@@ -72,11 +72,14 @@ func (a *app) runExport(cmd *cobra.Command, f *exportFlags, args []string) error
 	for _, w := range e.Warnings {
 		report(a.stderr, printable(w))
 	}
+	if e.Recovered {
+		report(a.stderr, "there is no lock beside the earlier export; it is made anew of what is in that")
+	}
 	if f.check {
 		return a.checkExport(f, e)
 	}
-	if e.Recovered {
-		report(a.stderr, "there was no lock beside the earlier export; it was made anew of what is in that")
+	for _, text := range e.Breaking {
+		report(a.stderr, "breaks: "+printable(text))
 	}
 	return a.writeExport(f, e)
 }
@@ -84,7 +87,7 @@ func (a *app) runExport(cmd *cobra.Command, f *exportFlags, args []string) error
 // checkExport says what has changed since the earlier export.
 func (a *app) checkExport(f *exportFlags, e *bridge.ProtoExport) error {
 	if !e.Earlier {
-		return failf("there is no earlier export of this server in %s", f.Dir).hint("run the same command without --check")
+		return failf("there is no .proto file of an earlier export in %s: %s is missing", f.Dir, filepath.FromSlash(e.Path)).hint("run the same command without --check")
 	}
 	var b strings.Builder
 	for _, text := range e.Breaking {
@@ -98,14 +101,14 @@ func (a *app) checkExport(f *exportFlags, e *bridge.ProtoExport) error {
 		case len(e.Outdated) == 0:
 			b.WriteString("Nothing has changed.\n")
 		default:
-			b.WriteString("Nothing breaks. Export again to have what is new.\n")
+			b.WriteString("Nothing breaks. Export again to bring the files up to date.\n")
 		}
 	}
 	if err := a.printf("%s", b.String()); err != nil {
 		return err
 	}
 	if n := len(e.Breaking); n > 0 {
-		return failf("the server has changed: %d breaking changes since %s was written", n, filepath.Join(f.Dir, filepath.FromSlash(e.Path))).
+		return failf("the server has changed: %s since %s was written", plural(n, "breaking change"), filepath.Join(f.Dir, filepath.FromSlash(e.Path))).
 			hint("code of earlier exports goes on working for what the server still has; export again for code that knows of the change")
 	}
 	return nil
@@ -135,6 +138,9 @@ func (a *app) writeExport(f *exportFlags, e *bridge.ProtoExport) error {
 	}{{"buf.yaml", workspace}, {"buf.gen.yaml", generate}} {
 		path := filepath.Join(root, config.name)
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			if config.name == "buf.yaml" && !e.Earlier {
+				a.adviseBuf(path, config.text)
+			}
 			continue
 		}
 		if err := a.write(path, config.text); err != nil {
@@ -142,6 +148,18 @@ func (a *app) writeExport(f *exportFlags, e *bridge.ProtoExport) error {
 		}
 	}
 	return nil
+}
+
+// adviseBuf says what a buf.yaml that is there already may lack: buf's linter has
+// something to say of files that others wrote.
+func (a *app) adviseBuf(path string, wanted []byte) {
+	is, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(is), "buf/validate") {
+		return
+	}
+	_, ignore, _ := strings.Cut(string(wanted), "ignore:\n")
+	ignore, _, _ = strings.Cut(ignore, "    breaking:")
+	report(a.stderr, fmt.Sprintf("%s is there already: its lint and breaking may want to ignore %s", path, strings.Join(strings.Fields(strings.ReplaceAll(ignore, "- ", "")), ", ")))
 }
 
 func (a *app) write(path string, text []byte) error {

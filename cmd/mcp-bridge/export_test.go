@@ -39,7 +39,12 @@ func TestExport(t *testing.T) {
 		t.Errorf("exit status %d", o.status)
 	}
 	contains(t, o.stdout, "breaks: RPC ", "LibraryGetBookOld is gone\n", "added: RPC ", "LibraryGetBook is new\n")
-	contains(t, o.stderr, "1 breaking changes since")
+	contains(t, o.stderr, "1 breaking change since")
+
+	// What breaks is said where it is written, too.
+	o = mcpBridge(t, export...)
+	contains(t, o.ok(t), "wrote "+proto)
+	contains(t, o.stderr, "breaks: RPC ", "LibraryGetBookOld is gone\n")
 
 	// Without the lock it is made anew of the file.
 	if err := os.WriteFile(proto, text, 0o600); err != nil {
@@ -50,9 +55,42 @@ func TestExport(t *testing.T) {
 	}
 	o = mcpBridge(t, export...)
 	contains(t, o.ok(t), "wrote "+strings.TrimSuffix(proto, ".proto")+".mcp.lock.json")
-	contains(t, o.stderr, "there was no lock")
+	contains(t, o.stderr, "there is no lock")
 	if strings.Contains(o.stdout, "wrote "+proto+"\n") {
 		t.Errorf("the .proto file was written too:\n%s", o.stdout)
+	}
+
+	// Without the file there is nothing to compare with.
+	if err := os.Remove(proto); err != nil {
+		t.Fatal(err)
+	}
+	o = mcpBridge(t, check...)
+	if o.status != exitFailure {
+		t.Errorf("exit status %d", o.status)
+	}
+	contains(t, o.stderr, "acme/library/v1/library.proto is missing")
+}
+
+// TestExportBesideBuf tests what is said of a buf.yaml that is there already.
+func TestExportBesideBuf(t *testing.T) {
+	t.Parallel()
+	url := strings.TrimPrefix(startInProcess(t, io.Discard, "serve", reflective(t), "--listen", "127.0.0.1:0"), "Listening on ")
+	for _, tt := range []struct {
+		text string
+		want bool
+	}{
+		{"version: v2\n", true},
+		{"version: v2\nlint:\n  ignore:\n    - buf/validate\n", false},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "buf.yaml"), []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := mcpBridge(t, "export", "-o", dir, url)
+		contains(t, o.ok(t), "buf.gen.yaml")
+		if got := strings.Contains(o.stderr, "may want to ignore buf/validate, mcp/json, mcp/options, mcp/v1\n"); got != tt.want {
+			t.Errorf("%s: %s", tt.text, o.stderr)
+		}
 	}
 }
 

@@ -249,6 +249,10 @@ func missingUpstream(cmd *cobra.Command) error {
 	if cmd.ArgsLenAtDash() >= 0 {
 		return usagef("the command behind -- is missing").hint("write for example: %s", command)
 	}
-	return usagef("the URL of the upstream is missing").hint("write for example: %s %s", cmd.CommandPath(), exampleURL).
+	url := exampleURL
+	if cmd.Name() == "export" { // of MCP servers only
+		url = "https://mcp.example.com/mcp"
+	}
+	return usagef("the URL of the upstream is missing").hint("write for example: %s %s", cmd.CommandPath(), url).
 		hint("or for an MCP server: %s", command)
 }

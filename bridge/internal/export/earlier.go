@@ -31,19 +31,27 @@ type Written struct {
 }
 
 // Read reads the export of a server: the one that is called after it, or else
-// the only one that there is below the directory.
+// the only one that there is below the directory. That may be the root of the
+// .proto files, or one of those below it. The file itself will do too.
 func Read(ctx context.Context, name string, opts Options) (*Written, error) {
+	if info, err := os.Stat(opts.Dir); err == nil && !info.IsDir() {
+		opts.Dir = filepath.Dir(opts.Dir)
+	}
 	found, err := find(ctx, name, opts)
+	if several, ok := errors.AsType[*severalError](err); ok {
+		return nil, fmt.Errorf("%w; give the directory of the one that is meant, such as %s", err, filepath.Dir(several.locks[0]))
+	}
 	if err != nil {
 		return nil, err
 	}
-	if found.lock == nil && opts.Package == "" {
-		locks, err := findLocks(opts.Dir, "")
+	if found.lock == nil {
+		locks, err := findLocks(filepath.Join(opts.Dir, packagePath(opts.Package)), "")
 		switch {
 		case err != nil:
 			return nil, err
 		case len(locks) > 1:
-			return nil, fmt.Errorf("none of the exports below %s is called %s, as the server is: %s; say with the package which one is meant", opts.Dir, name, strings.Join(locks, ", "))
+			return nil, fmt.Errorf("none of the exports below %s is called %s, as the server is: %s; give the directory of the one that is meant, such as %s",
+				opts.Dir, name, strings.Join(locks, ", "), filepath.Dir(locks[0]))
 		case len(locks) == 1:
 			if found, err = open(ctx, locks[0], opts.Dir); err != nil {
 				return nil, err
@@ -57,6 +65,18 @@ func Read(ctx context.Context, name string, opts Options) (*Written, error) {
 		return nil, fmt.Errorf("the .proto file of package %s is missing below %s; export again", found.lock.Package, opts.Dir)
 	}
 	return found.link()
+}
+
+// packagePath returns the directory of a package below the root.
+func packagePath(pkg string) string {
+	return filepath.FromSlash(strings.ReplaceAll(pkg, ".", "/"))
+}
+
+// severalError says that a server has several exports.
+type severalError struct{ locks []string }
+
+func (e *severalError) Error() string {
+	return "there are several exports of this server: " + strings.Join(e.locks, ", ")
 }
 
 // link links the file with the imports of this program: what other services
@@ -79,9 +99,12 @@ func (e *earlier) link() (*Written, error) {
 
 // earlier is what an earlier export has left.
 type earlier struct {
-	lock      *typed.Lock
-	file      protoreflect.FileDescriptor
-	recovered bool
+	// path is that of the lock, if there is one, and root the directory that
+	// its package is below.
+	path, root string
+	lock       *typed.Lock
+	file       protoreflect.FileDescriptor
+	recovered  bool
 }
 
 // find looks for an earlier export of a server.
@@ -108,29 +131,55 @@ func find(ctx context.Context, name string, opts Options) (earlier, error) {
 	return before, err
 }
 
-// open reads a lock and the .proto file beside it, if there is one.
+// open reads a lock and the .proto file beside it, if there is one. The directory
+// is where it was looked for.
 func open(ctx context.Context, lock, dir string) (earlier, error) {
 	text, err := os.ReadFile(lock)
 	if err != nil {
 		return earlier{}, fmt.Errorf("read the lock: %w", err)
 	}
-	var before earlier
+	before := earlier{path: lock}
 	if before.lock, err = typed.ParseLock(text); err != nil {
 		return earlier{}, fmt.Errorf("%s: %w", lock, err)
 	}
+	if before.root, err = rootOf(lock, before.lock.Package, dir); err != nil {
+		return earlier{}, err
+	}
 	path := strings.TrimSuffix(lock, lockSuffix) + ".proto"
+	if before.root != dir {
+		path = filepath.Join(before.root, packagePath(before.lock.Package), filepath.Base(path))
+	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return before, nil
 	}
-	before.file, err = compile(ctx, path, dir)
+	before.file, err = compile(ctx, path, before.root)
 	return before, err
+}
+
+// rootOf returns the root of the .proto files of which one is beside a lock: the
+// directory that was asked for, or another where the lock is in one that is
+// called as its package is.
+func rootOf(lock, pkg, dir string) (string, error) {
+	path, err := filepath.Abs(filepath.Dir(lock))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", lock, err)
+	}
+	asked, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", dir, err)
+	}
+	root, ok := strings.CutSuffix(path, string(filepath.Separator)+packagePath(pkg))
+	if !ok || root == asked {
+		return dir, nil
+	}
+	return root + string(filepath.Separator), nil
 }
 
 // candidates returns the paths of the locks and .proto files of a server, those
 // of the package where that is given.
 func candidates(name string, opts Options) (locks, protos []string, err error) {
 	if opts.Package != "" {
-		base := filepath.Join(opts.Dir, filepath.FromSlash(strings.ReplaceAll(opts.Package, ".", "/")), name)
+		base := filepath.Join(opts.Dir, packagePath(opts.Package), name)
 		if _, err := os.Stat(base + lockSuffix); err == nil {
 			locks = []string{base + lockSuffix}
 		}
@@ -140,7 +189,7 @@ func candidates(name string, opts Options) (locks, protos []string, err error) {
 		return nil, nil, err
 	}
 	if len(locks) > 1 {
-		return nil, nil, fmt.Errorf("there are several exports of this server: %s; say with the package which one is meant", strings.Join(locks, ", "))
+		return nil, nil, &severalError{locks}
 	}
 	path := filepath.Join(opts.Dir, "mcp", "gen", name, "v1", name+".proto")
 	return locks, []string{path}, nil

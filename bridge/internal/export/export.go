@@ -61,10 +61,19 @@ func Make(ctx context.Context, server typed.Server, opts Options) (*Export, erro
 		return nil, errors.New("the server offers no tools, no prompts and no resource templates")
 	}
 	before, err := find(ctx, typed.FileName(server.Name), opts)
+	if _, ok := errors.AsType[*severalError](err); ok {
+		err = fmt.Errorf("%w; say with the package which one is meant", err)
+	}
 	if err != nil {
 		return nil, err
 	}
+	if before.path != "" && before.root != opts.Dir {
+		return nil, fmt.Errorf("%s is an export of this server, but below %s, not %s: give that as the directory, or another package", before.path, before.root, opts.Dir)
+	}
 	plan, err := typed.New(server, typed.Options{Package: opts.Package, Lock: before.lock, Rules: opts.Rules})
+	if err != nil && before.path != "" {
+		err = fmt.Errorf("%s: %w", before.path, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -297,6 +297,23 @@ func TestEarlier(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("another directory", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		e, err := export1(dir, "acme.weather.v1", `"a":{}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, e)
+		if _, err := export1(filepath.Join(dir, "acme"), "", `"a":{}`); err == nil || !strings.Contains(err.Error(), "is an export of this server, but below "+dir) {
+			t.Errorf("got %v", err)
+		}
+		lock := filepath.Join(dir, "acme", "weather", "v1", "weather.mcp.lock.json")
+		writeFile(t, lock, []byte(strings.ReplaceAll(string(e.Files["acme/weather/v1/weather.mcp.lock.json"]), "acme.weather.v1", "acme.other.v1")))
+		if _, err := export1(dir, "acme.weather.v1", `"a":{}`); err == nil || !strings.Contains(err.Error(), lock+": the package is acme.weather.v1, but that of the lock is acme.other.v1") {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("broken files", func(t *testing.T) {
 		t.Parallel()
 		for name, want := range map[string]string{"weather.mcp.lock.json": "the lock file", "weather.proto": "the earlier export"} {

@@ -32,23 +32,25 @@ type lister struct {
 func List(ctx context.Context, handler protocol.Handler, client json.RawMessage) (typed.Server, error) {
 	l := &lister{handler: handler, client: client}
 	var server typed.Server
-	err := errors.Join(
-		l.list(ctx, protocol.MethodListTools, "tools", func(raw json.RawMessage) error {
-			t, err := readTool(raw)
-			server.Tools = append(server.Tools, t)
-			return err
-		}),
-		l.list(ctx, protocol.MethodListPrompts, "prompts", func(raw json.RawMessage) error {
+	err := l.list(ctx, protocol.MethodListTools, "tools", func(raw json.RawMessage) error {
+		t, err := readTool(raw)
+		server.Tools = append(server.Tools, t)
+		return err
+	})
+	if err == nil {
+		err = l.list(ctx, protocol.MethodListPrompts, "prompts", func(raw json.RawMessage) error {
 			p, err := readPrompt(raw)
 			server.Prompts = append(server.Prompts, p)
 			return err
-		}),
-		l.list(ctx, protocol.MethodListTemplates, "resourceTemplates", func(raw json.RawMessage) error {
+		})
+	}
+	if err == nil {
+		err = l.list(ctx, protocol.MethodListTemplates, "resourceTemplates", func(raw json.RawMessage) error {
 			t, err := readTemplate(raw)
 			server.Templates = append(server.Templates, t)
 			return err
-		}),
-	)
+		})
+	}
 	if err != nil {
 		return typed.Server{}, err
 	}

@@ -226,6 +226,8 @@ func TestExportsThatCannotBeServed(t *testing.T) {
 		{"two", typedserve.Config{Dir: two}, "there are several exports of this server"},
 		{"two of another name", typedserve.Config{Dir: two, Name: "x"}, "none of the exports below"},
 		{"one of two", typedserve.Config{Dir: two, Package: "acme.v2"}, ""},
+		{"one of two, by its directory", typedserve.Config{Dir: filepath.Join(two, "acme", "v2")}, ""},
+		{"one of two, by its file", typedserve.Config{Dir: filepath.Join(two, "acme", "v1", "fake.proto"), Name: "x"}, ""},
 		{"the only one", typedserve.Config{Dir: one, Name: "x"}, ""},
 		{"no package", typedserve.Config{Package: "Not A Package"}, "no name of a protobuf package"},
 		{"another server's", typedserve.Config{Dir: other, Handler: onlyTools}, "the export acme/v1/fake.proto is of another server"},
