@@ -149,7 +149,7 @@ func open(ctx context.Context, lock, dir string) (earlier, error) {
 	if before.root != dir {
 		path = filepath.Join(before.root, packagePath(before.lock.Package), filepath.Base(path))
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { //nolint:gosec // a lock's package is a name
 		return before, nil
 	}
 	before.file, err = compile(ctx, path, before.root)

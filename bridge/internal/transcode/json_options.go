@@ -91,6 +91,9 @@ func (e *enumPlan) names() iter.Seq[string] {
 		for i := range e.desc.Values().Len() {
 			v := e.desc.Values().Get(i)
 			name, ok := e.literals[v.Number()]
+			if !ok && v.Number() == 0 {
+				continue // it stands for none of them
+			}
 			if !ok {
 				name = string(v.Name())
 			}
