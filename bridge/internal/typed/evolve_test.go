@@ -41,7 +41,7 @@ func newEvolution(seed uint64) *evolution {
 
 func choose[T any](e *evolution, all ...T) T { return all[e.IntN(len(all))] }
 
-var propertyNames = []string{"a", "b", "fooBar", "foo_bar", "foo-bar", "extra", "variant", "a_entry", "A", "value", "[x]", "items", "item"}
+var propertyNames = []string{"a", "b", "fooBar", "foo_bar", "foo-bar", "extra", "variant", "a_entry", "A", "value", "[x]", "items", "item", "has_a", "items_size"}
 
 func (e *evolution) schema(depth int) any {
 	kinds := 13
