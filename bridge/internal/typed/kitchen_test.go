@@ -41,6 +41,8 @@ var kitchen = []dish{
 	{"integer", `{"type":"integer","minimum":-5,"exclusiveMaximum":100}`, []string{`0`, `-9223372036854775808`, `9223372036854775807`}},
 	{"draft-04 bounds", `{"type":"integer","minimum":1,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":false}`, []string{`2`}},
 	{"unsigned", `{"type":"integer","minimum":0,"maximum":18446744073709551615}`, []string{`18446744073709551615`}},
+	{"rounded", `{"type":"integer","minimum":-9223372036854776000,"maximum":9223372036854776000}`, []string{`-9223372036854775808`, `9223372036854775807`}},
+	{"rounded unsigned", `{"type":"integer","minimum":0,"maximum":18446744073709552000}`, []string{`18446744073709551615`}},
 	{"huge", `{"type":"integer","maximum":1e30}`, []string{`123`}},
 	{"number", `{"type":"number","minimum":0.5,"maximum":1e300,"multipleOf":0.5}`, []string{`1.5`, `0`, `-1e-7`}},
 	{"inverted bounds", `{"type":"number","minimum":5,"maximum":1}`, []string{`1.5`}},

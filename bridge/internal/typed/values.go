@@ -2,7 +2,6 @@ package typed
 
 import (
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -143,15 +142,12 @@ func integerKind(s *jsonschema.Schema) kind {
 		if upper == "" {
 			continue
 		}
-		n, ok := new(big.Int).SetString(upper, 10)
-		f, err := strconv.ParseFloat(upper, 64)
-		switch {
-		case ok && len(upper) < 40:
-			signed = signed && n.Cmp(big.NewInt(math.MaxInt64)) <= 0
-			unsigned = unsigned && n.Cmp(new(big.Int).SetUint64(math.MaxUint64)) <= 0
-		case err != nil || f >= 1<<64:
+		// Many programs read numbers as floats: the largest integer of 64 bits is
+		// a power of two to them.
+		switch f, err := strconv.ParseFloat(upper, 64); {
+		case err != nil || f > 1<<64:
 			signed, unsigned = false, false
-		case f >= 1<<63:
+		case f > 1<<63:
 			signed = false
 		}
 	}
