@@ -39,7 +39,7 @@ func Read(ctx context.Context, name string, opts Options) (*Written, error) {
 	}
 	found, err := find(ctx, name, opts)
 	if several, ok := errors.AsType[*severalError](err); ok {
-		return nil, fmt.Errorf("%w; give the directory of the one that is meant, such as %s", err, filepath.Dir(several.locks[0]))
+		return nil, fmt.Errorf("%w; give the directory of the one that is meant, such as %s", err, filepath.Dir(several.paths[0]))
 	}
 	if err != nil {
 		return nil, err
@@ -54,6 +54,10 @@ func Read(ctx context.Context, name string, opts Options) (*Written, error) {
 				opts.Dir, name, strings.Join(locks, ", "), filepath.Dir(locks[0]))
 		case len(locks) == 1:
 			if found, err = open(ctx, locks[0], opts.Dir); err != nil {
+				return nil, err
+			}
+		default:
+			if found, err = findOnly(ctx, opts); err != nil {
 				return nil, err
 			}
 		}
@@ -73,10 +77,20 @@ func packagePath(pkg string) string {
 }
 
 // severalError says that a server has several exports.
-type severalError struct{ locks []string }
+type severalError struct{ paths []string }
 
 func (e *severalError) Error() string {
-	return "there are several exports of this server: " + strings.Join(e.locks, ", ")
+	return "there are several exports of this server: " + strings.Join(e.paths, ", ")
+}
+
+// findOnly reads the only .proto file of an export below a directory, where all
+// locks are lost.
+func findOnly(ctx context.Context, opts Options) (earlier, error) {
+	protos, err := findProtos(opts.Dir, "")
+	if err != nil || len(protos) != 1 {
+		return earlier{}, err
+	}
+	return reopen(ctx, protos[0], opts.Dir)
 }
 
 // link links the file with the imports of this program: what other services
@@ -116,14 +130,18 @@ func find(ctx context.Context, name string, opts Options) (earlier, error) {
 	if len(locks) == 1 {
 		return open(ctx, locks[0], opts.Dir)
 	}
-	var before earlier
 	if len(protos) != 1 {
+		return earlier{}, nil
+	}
+	return reopen(ctx, protos[0], opts.Dir)
+}
+
+// reopen reads a .proto file without a lock, if there is one.
+func reopen(ctx context.Context, path, dir string) (before earlier, err error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return before, nil
 	}
-	if _, err := os.Stat(protos[0]); errors.Is(err, fs.ErrNotExist) {
-		return before, nil
-	}
-	if before.file, err = compile(ctx, protos[0], opts.Dir); err != nil {
+	if before.file, err = compile(ctx, path, dir); err != nil {
 		return earlier{}, err
 	}
 	before.recovered = true
@@ -191,14 +209,46 @@ func candidates(name string, opts Options) (locks, protos []string, err error) {
 	if len(locks) > 1 {
 		return nil, nil, &severalError{locks}
 	}
-	path := filepath.Join(opts.Dir, "mcp", "gen", name, "v1", name+".proto")
-	return locks, []string{path}, nil
+	if len(locks) == 0 {
+		protos, err = findProtos(opts.Dir, name)
+	}
+	if len(protos) > 1 {
+		return nil, nil, &severalError{protos}
+	}
+	return locks, protos, err
 }
 
 // findLocks returns the paths of the locks of a server, or of all servers where
 // the name is empty.
 func findLocks(dir, name string) (locks []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err = walk(dir, func(path, base string) error {
+		if base == name+lockSuffix || name == "" && strings.HasSuffix(base, lockSuffix) {
+			locks = append(locks, path)
+		}
+		return nil
+	})
+	return locks, err
+}
+
+// findProtos returns the paths of the .proto files of exports of a server, or of
+// all servers where the name is empty.
+func findProtos(dir, name string) (protos []string, err error) {
+	err = walk(dir, func(path, base string) error {
+		if base != name+".proto" && (name != "" || !strings.HasSuffix(base, ".proto")) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && typed.IsWritten(text) {
+			protos = append(protos, path)
+		}
+		return err
+	})
+	return protos, err
+}
+
+// walk visits the files below a directory, if there is one.
+func walk(dir string, visit func(path, base string) error) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -206,15 +256,16 @@ func findLocks(dir, name string) (locks []string, err error) {
 			return err
 		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != dir, d.IsDir() && d.Name() == "node_modules":
 			return fs.SkipDir
-		case d.Name() == name+lockSuffix, name == "" && strings.HasSuffix(d.Name(), lockSuffix):
-			locks = append(locks, path)
+		case d.IsDir():
+			return nil
+		default:
+			return visit(path, d.Name())
 		}
-		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for earlier exports: %w", err)
+		return fmt.Errorf("look for earlier exports: %w", err)
 	}
-	return locks, nil
+	return nil
 }
 
 // compile compiles a .proto file of an earlier export.

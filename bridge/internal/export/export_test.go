@@ -288,13 +288,30 @@ func TestEarlier(t *testing.T) {
 			}
 			write(t, dir, e)
 		}
-		e, err := export1(dir, "acme.weather.v2", `"a":{}`)
+		lock := filepath.Join(dir, "acme/weather/v1/weather.mcp.lock.json")
+		if err := os.Remove(lock); err != nil {
+			t.Fatal(err)
+		}
+		e, err := export1(dir, "", `"a":{}`)
+		if err != nil || e.Path != "acme/weather/v1/weather.proto" || !e.Recovered {
+			t.Fatalf("without the lock: got %+v, %v", e, err)
+		}
+		write(t, dir, e)
+		e, err = export1(dir, "acme.weather.v2", `"a":{}`)
 		if err != nil {
 			t.Fatal(err)
 		}
 		write(t, dir, e)
 		if _, err := export1(dir, "", `"a":{}`); err == nil || !strings.Contains(err.Error(), "several exports") {
 			t.Errorf("got %v", err)
+		}
+		for _, v := range []string{"v1", "v2"} {
+			if err := os.Remove(filepath.Join(dir, "acme", "weather", v, "weather.mcp.lock.json")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := export1(dir, "", `"a":{}`); err == nil || !strings.Contains(err.Error(), "several exports") {
+			t.Errorf("without locks: got %v", err)
 		}
 	})
 	t.Run("another directory", func(t *testing.T) {

@@ -1,6 +1,7 @@
 package typed
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -89,7 +90,17 @@ func (b *builder) build(server Server) {
 	file := b.plan.File
 	file.Service = []*descriptorpb.ServiceDescriptorProto{b.service}
 	file.Dependency = slices.Sorted(maps.Keys(b.imports))
-	file.SourceCodeInfo = b.sourceInfo(fmt.Sprintf("What the MCP server %s offers, as a service.\n\nWritten by mcp-bridge export. The file beside it that ends in .mcp.lock.json\nkeeps names and numbers stable: commit both, and edit neither.", quote(clip.Text(oneLine(server.Name), 40))))
+	file.SourceCodeInfo = b.sourceInfo(fmt.Sprintf("What the MCP server %s offers, as a service.\n\n"+written+" The file beside it that ends in .mcp.lock.json\nkeeps names and numbers stable: commit both, and edit neither.", quote(clip.Text(oneLine(server.Name), 40))))
+}
+
+// written stands at the head of all files.
+const written = "Written by mcp-bridge export."
+
+// IsWritten reports whether a text is that of a .proto file which was made of a
+// plan.
+func IsWritten(text []byte) bool {
+	const head = 512
+	return bytes.Contains(text[:min(head, len(text))], []byte("\n// "+written))
 }
 
 // unique returns the first of the entries of each name, in order.

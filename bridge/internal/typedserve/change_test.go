@@ -203,7 +203,7 @@ func fields(service protoreflect.ServiceDescriptor) string {
 
 func TestExportsThatCannotBeServed(t *testing.T) {
 	t.Parallel()
-	one, two, other := t.TempDir(), t.TempDir(), t.TempDir()
+	one, two, other, unlocked := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	f := newFake(tools)
 	write(t, f, one, "acme.v1")
 	write(t, f, two, "acme.v1")
@@ -215,6 +215,10 @@ func TestExportsThatCannotBeServed(t *testing.T) {
 		}
 		return f.Handle(ctx, r, n)
 	})
+	write(t, f, unlocked, "acme.v1")
+	if err := os.Remove(filepath.Join(unlocked, "acme", "v1", "fake.mcp.lock.json")); err != nil {
+		t.Fatal(err)
+	}
 	write(t, newFake(`[{"name":"unknown","inputSchema":{"type":"object"}}]`), other, "acme.v1")
 	lost := filepath.Join(one, "acme", "v1", "fake.proto")
 	for _, tt := range []struct {
@@ -228,6 +232,8 @@ func TestExportsThatCannotBeServed(t *testing.T) {
 		{"one of two", typedserve.Config{Dir: two, Package: "acme.v2"}, ""},
 		{"one of two, by its directory", typedserve.Config{Dir: filepath.Join(two, "acme", "v2")}, ""},
 		{"one of two, by its file", typedserve.Config{Dir: filepath.Join(two, "acme", "v1", "fake.proto"), Name: "x"}, ""},
+		{"without its lock", typedserve.Config{Dir: unlocked}, ""},
+		{"without its lock, of another name", typedserve.Config{Dir: unlocked, Name: "x"}, ""},
 		{"the only one", typedserve.Config{Dir: one, Name: "x"}, ""},
 		{"no package", typedserve.Config{Package: "Not A Package"}, "no name of a protobuf package"},
 		{"another server's", typedserve.Config{Dir: other, Handler: onlyTools}, "the export acme/v1/fake.proto is of another server"},
