@@ -65,13 +65,18 @@ func (f *upstreamFlags) forwarded(upstream string) []string {
 }
 
 // checkScopes reports --header and --forward-header flags for upstreams that do
-// not exist.
+// not exist, or take none.
 func (f *upstreamFlags) checkScopes(all []*target) error {
 	var problems []error
 	check := func(flag string, i int, s string) {
 		only, _, scoped := strings.Cut(s, "=")
 		only = strings.TrimSpace(only)
-		if scoped && !slices.ContainsFunc(all, func(t *target) bool { return t.name == only }) {
+		at := slices.IndexFunc(all, func(t *target) bool { return t.name == only })
+		switch {
+		case !scoped:
+		case at >= 0 && !slices.Contains(all[at].flags(), strings.TrimPrefix(flag, "--")):
+			problems = append(problems, usagef("%s number %d is for the upstream %q, which takes none: %s", flag, i+1, only, all[at].text))
+		case at < 0:
 			var names []string
 			for _, t := range all {
 				if t.name != "" {

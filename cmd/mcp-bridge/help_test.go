@@ -87,6 +87,10 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"tools", "grpc://h:1", "b", "c"}, []string{"3 arguments are too many"}},
 		{[]string{"serve", "--header", "x=a: b", "one=grpc://h:1", "two=grpc://h:2"}, []string{`--header number 1 is for the upstream "x"`}},
 		{[]string{"serve", "--forward-header", "x=a", "one=grpc://h:1", "two=grpc://h:2"}, []string{`--forward-header number 1 is for the upstream "x"`, "there are: one, two"}},
+		{
+			[]string{"serve", "--header", "x=a: b", "--forward-header", "one=a", "one=tunnel+grpc://h:1", "--", "./x"},
+			[]string{`--header number 1 is for the upstream "x", which takes none: ./x`, `--forward-header number 1 is for the upstream "one", which takes none: tunnel+grpc://h:1`},
+		},
 		{[]string{"serve", "--forward-header", "x=a", "grpc://h:1"}, []string{"give the upstream that name: x=URL"}},
 		{[]string{"serve", "--env", "A", "http://h:1"}, []string{"--env is for the command of an MCP server, which is missing"}},
 		{[]string{"tools", "--env", "MCP_BRIDGE_NO_SUCH", "--", "x"}, []string{"--env MCP_BRIDGE_NO_SUCH: the environment has no such variable"}},

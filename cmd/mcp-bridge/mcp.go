@@ -32,12 +32,12 @@ type mcpServer interface {
 // where a command asks it one thing only and nothing is lost.
 const stopTimeout = time.Second
 
-// The upstream flags that mean something for an MCP server, for one that has a
-// URL, and for one that is reached by an RPC protocol.
+// The upstream flags that mean something for an MCP server that is a command, has
+// a URL, or is reached by an RPC protocol.
 var (
-	mcpFlags    = []string{"header", "env", "forward-header", "max-message-bytes", "log-level"}
-	mcpURLFlags = append([]string{"ca", "cert", "key", "insecure-skip-verify"}, mcpFlags...)
-	mcpRPCFlags = append([]string{"authority", "gzip"}, mcpURLFlags...)
+	mcpCommandFlags = []string{"env", "max-message-bytes", "log-level"}
+	mcpURLFlags     = []string{"ca", "cert", "key", "insecure-skip-verify", "header", "env", "forward-header", "max-message-bytes", "log-level"}
+	mcpRPCFlags     = append([]string{"authority", "gzip"}, mcpURLFlags...)
 )
 
 // checkMCP reports the flags that mean nothing for an MCP server.
@@ -45,7 +45,11 @@ func (f *upstreamFlags) checkMCP(cmd *cobra.Command, t *target) error {
 	if f.mixed {
 		return nil // they have been checked, and are for the others
 	}
-	problems := []error{unfitFlags(cmd, t.flags(), fmt.Sprintf("%q is an MCP server", t.text))}
+	known := slices.Concat(t.flags(), []string{"header", "forward-header"}) // which are below
+	if t.kind == kindTunnel {
+		known = t.flags()
+	}
+	problems := []error{unfitFlags(cmd, known, fmt.Sprintf("%q is an MCP server", t.text))}
 	if (t.kind == kindHTTP || t.kind == kindSSE) && !f.tls.IsZero() && !t.secure() {
 		problems = append(problems, usagef("--ca, --cert, --key and --insecure-skip-verify are for TLS, which %s does not use", t.text))
 	}
@@ -72,7 +76,7 @@ func (t *target) flags() []string {
 		return mcpURLFlags
 	case kindCommand:
 	}
-	return mcpFlags
+	return mcpCommandFlags
 }
 
 // unfitFlags reports the upstream flags that are given and not known.
