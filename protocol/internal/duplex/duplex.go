@@ -126,28 +126,30 @@ func (c *Conn) Receive(ctx context.Context, data []byte, caller *protocol.Caller
 }
 
 // receiveBatch answers a batch with one array, once all its requests have
-// their responses.
+// their responses, which are in the order of the requests.
 func (c *Conn) receiveBatch(ctx context.Context, msgs []json.RawMessage, caller *protocol.Caller) {
 	var (
-		mu    sync.Mutex
-		batch []byte
-		open  sync.WaitGroup
+		responses = make([][]byte, len(msgs)) // each written by whoever answers
+		open      sync.WaitGroup
 	)
-	collect := func(_ context.Context, response []byte) {
-		mu.Lock()
-		defer mu.Unlock()
-		sep := byte(',')
-		if batch == nil {
-			sep = '['
-		}
-		batch = append(append(batch, sep), response...)
-	}
-	for _, m := range msgs {
+	for i, m := range msgs {
 		open.Add(1)
-		c.receive(ctx, m, caller, collect, open.Done)
+		c.receive(ctx, m, caller, func(_ context.Context, response []byte) { responses[i] = response }, open.Done)
 	}
 	c.wg.Go(func() {
 		open.Wait()
+		var batch []byte
+		for _, response := range responses {
+			switch {
+			case response == nil:
+				continue
+			case batch == nil:
+				batch = append(batch, '[')
+			default:
+				batch = append(batch, ',')
+			}
+			batch = append(batch, response...)
+		}
 		if batch != nil {
 			c.send(ctx, append(batch, ']'))
 		}
