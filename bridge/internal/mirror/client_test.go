@@ -148,6 +148,39 @@ func TestClientNotifications(t *testing.T) {
 	}
 }
 
+// TestNotificationOfAnyName: a server may call its notifications what it likes.
+func TestNotificationOfAnyName(t *testing.T) {
+	t.Parallel()
+	f, err := New(Config{Logger: slog.New(slog.DiscardHandler), MaxMessageBytes: 1 << 20, Handler: protocol.HandlerFunc(
+		func(ctx context.Context, _ *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+			if err := n.Notify(ctx, &protocol.Notification{Method: "x/\u0001\u007f\"\U000e0001"}); err != nil {
+				return nil, err
+			}
+			return &protocol.Result{Body: json.RawMessage(`{"content":[]}`)}, nil
+		})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	mux := http.NewServeMux()
+	f.Mount(mux)
+	caller, err := connectcall.NewInProcess(mux, upstreamurl.Connect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer caller.Close()
+	r := ask(protocol.MethodCallTool, `{"name":"x"}`)
+	r.Meta.ProgressToken = json.RawMessage(`1`)
+	got := ""
+	res, err := client(t, caller).Handle(t.Context(), r, protocol.NotifierFunc(func(_ context.Context, n *protocol.Notification) error {
+		got = n.Method
+		return nil
+	}))
+	if text := outcome(res, err); text != `complete {"content":[]}` || got != "x/\u0001\u007f\"\U000e0001" {
+		t.Errorf("%s, notification %q", text, got)
+	}
+}
+
 func TestClientListen(t *testing.T) {
 	t.Parallel()
 	c := dial(t, "grpc://")

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
@@ -142,7 +141,7 @@ func (c *call) notify(ctx context.Context, n *protocol.Notification) error {
 	if params == nil {
 		params = json.RawMessage(`{}`)
 	}
-	text := append([]byte(`{"method":`), strconv.Quote(n.Method)...)
+	text := jsontok.AppendString([]byte(`{"method":`), n.Method)
 	return c.send(append(append(append(text, `,"params":`...), params...), '}'))
 }
 
