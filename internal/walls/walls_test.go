@@ -153,7 +153,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/descriptor"},
-		may:       []string{"bridge/internal/rpc/...", "internal/parallel"},
+		may:       []string{"bridge/internal/rpc/...", "bridge/internal/wire", "internal/parallel"},
 		elsewhere: append([]string{"github.com/bufbuild/protocompile/...", "google.golang.org/genproto/..."}, protobuf...),
 		why:       "where descriptors come from has nothing to do with MCP",
 	},
@@ -171,7 +171,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/tunnel"},
-		may:       []string{"bridge/internal/rpc/...", "bridge/internal/connectcall", "bridge/internal/connectserve"},
+		may:       []string{"bridge/internal/rpc/...", "bridge/internal/wire", "bridge/internal/connectcall", "bridge/internal/connectserve"},
 		elsewhere: protobuf,
 		why:       "it frames messages and does not look into them",
 	},

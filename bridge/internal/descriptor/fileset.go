@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/wire"
 	"github.com/mcp-bridge/mcp-bridge/internal/parallel"
 )
 
@@ -75,25 +76,14 @@ func readSet(path string) ([]rawFile, error) {
 func splitSet(set []byte) ([]rawFile, error) {
 	const filesOfSet = 1 // the number of the field
 	var files []rawFile
-	for len(set) > 0 {
-		num, typ, n := protowire.ConsumeTag(set)
-		if n < 0 {
-			return nil, protowire.ParseError(n)
+	err := wire.EachBytes(set, func(num protowire.Number, value []byte) error {
+		if num == filesOfSet {
+			files = append(files, rawFile{value, &descriptorpb.FileDescriptorProto{}})
 		}
-		set = set[n:]
-		if num != filesOfSet || typ != protowire.BytesType {
-			if n = protowire.ConsumeFieldValue(num, typ, set); n < 0 {
-				return nil, protowire.ParseError(n)
-			}
-			set = set[n:]
-			continue
-		}
-		raw, n := protowire.ConsumeBytes(set)
-		if n < 0 {
-			return nil, protowire.ParseError(n)
-		}
-		set = set[n:]
-		files = append(files, rawFile{raw, &descriptorpb.FileDescriptorProto{}})
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	errs := make([]error, len(files))
 	parallel.Each(len(files), func(i int) { errs[i] = proto.Unmarshal(files[i].raw, files[i].proto) })

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/wire"
 )
 
 const (
@@ -282,31 +283,17 @@ func (r *reflector) ask(ctx context.Context, requests []request, receive func(re
 	return err
 }
 
-// eachField visits the length-delimited fields of a message.
+// eachField visits the length-delimited fields of a response.
 func eachField(b []byte, visit func(protowire.Number, []byte) error) error {
-	for len(b) > 0 {
-		n, typ, size := protowire.ConsumeTag(b)
-		if size < 0 {
-			return fmt.Errorf("the backend sent a malformed response: %w", protowire.ParseError(size))
-		}
-		b = b[size:]
-		if typ != protowire.BytesType {
-			if size = protowire.ConsumeFieldValue(n, typ, b); size < 0 {
-				return fmt.Errorf("the backend sent a malformed response: %w", protowire.ParseError(size))
-			}
-			b = b[size:]
-			continue
-		}
-		value, size := protowire.ConsumeBytes(b)
-		if size < 0 {
-			return fmt.Errorf("the backend sent a malformed response: %w", protowire.ParseError(size))
-		}
-		b = b[size:]
-		if err := visit(n, value); err != nil {
-			return err
-		}
+	var failed error
+	err := wire.EachBytes(b, func(num protowire.Number, value []byte) error {
+		failed = visit(num, value)
+		return failed
+	})
+	if err != nil && failed == nil {
+		return fmt.Errorf("the backend sent a malformed response: %w", err)
 	}
-	return nil
+	return err
 }
 
 // errorMessage returns the text of an ErrorResponse, or its beginning.

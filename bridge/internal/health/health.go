@@ -24,6 +24,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/plainjson"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/wire"
 )
 
 // ServiceName is the full name of the service.
@@ -193,30 +194,20 @@ func (s *Server) list(_ context.Context, c *connectserve.Call) error {
 
 // receive returns the service that a request names.
 func receive(c *connectserve.Call) (service string, err error) {
-	wire, err := c.Receive()
+	request, err := c.Receive()
 	if err != nil {
 		return "", err
 	}
-	for len(wire) > 0 {
-		num, typ, n := protowire.ConsumeTag(wire)
-		if n < 0 {
-			return "", unreadable(n)
+	err = wire.EachBytes(request, func(num protowire.Number, value []byte) error {
+		if num == requestService {
+			service = string(value)
 		}
-		wire = wire[n:]
-		if n = protowire.ConsumeFieldValue(num, typ, wire); n < 0 {
-			return "", unreadable(n)
-		}
-		if num == requestService && typ == protowire.BytesType {
-			service, _ = protowire.ConsumeString(wire)
-		}
-		wire = wire[n:]
+		return nil
+	})
+	if err != nil {
+		return "", fault.New(code.Code_INVALID_ARGUMENT, err, "the request cannot be read: %v", err)
 	}
 	return service, nil
-}
-
-func unreadable(n int) error {
-	err := protowire.ParseError(n)
-	return fault.New(code.Code_INVALID_ARGUMENT, err, "the request cannot be read: %v", err)
 }
 
 func response(status uint64) []byte {

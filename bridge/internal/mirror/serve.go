@@ -18,6 +18,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/wire"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -48,11 +49,11 @@ func (f *Front) serve(ctx context.Context, m *method, c *connectserve.Call) erro
 	if call.raw {
 		c.ResponseHeader().Set(RawHeader, rawValue) // requests may have it too
 	}
-	wire, err := c.Receive()
+	message, err := c.Receive()
 	if err != nil {
 		return err
 	}
-	r, err := call.request(wire)
+	r, err := call.request(message)
 	if err != nil {
 		return err
 	}
@@ -88,17 +89,17 @@ func (c *call) failure(err error) error {
 }
 
 // request makes the MCP request of a message.
-func (c *call) request(wire []byte) (*protocol.Request, error) {
+func (c *call) request(message []byte) (*protocol.Request, error) {
 	if c.method.wrapped {
 		var err error
-		if wire, err = unwrap(wire); err != nil {
+		if message, err = unwrap(message); err != nil {
 			return nil, fault.New(code.Code_INVALID_ARGUMENT, err, "the request cannot be read: %v", err)
 		}
 	}
-	if err := c.method.validate(wire); err != nil {
+	if err := c.method.validate(message); err != nil {
 		return nil, err
 	}
-	params, warnings, err := c.method.request.plain.AppendJSON(nil, wire)
+	params, warnings, err := c.method.request.plain.AppendJSON(nil, message)
 	switch {
 	case err != nil:
 		return nil, fault.New(code.Code_INVALID_ARGUMENT, err, "the request cannot be read: %v", err)
@@ -147,46 +148,36 @@ func (c *call) notify(ctx context.Context, n *protocol.Notification) error {
 
 // send sends a response, given as JSON.
 func (c *call) send(text []byte) error {
-	wire, err := c.method.response.choose(c.raw).AppendWire(nil, text)
+	message, err := c.method.response.choose(c.raw).AppendWire(nil, text)
 	if err != nil {
 		c.front.cfg.Logger.Warn("what the server said is no MCP", "procedure", c.method.procedure, "error", err)
 		return fault.New(code.Code_INTERNAL, err, "what the MCP server said is no MCP")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.rpc.Send(wire)
+	return c.rpc.Send(message)
 }
 
 // unwrap returns the request in a Stream request. Where the field occurs more
 // than once, its parts are one message.
-func unwrap(wire []byte) ([]byte, error) {
-	var inner []byte
-	for len(wire) > 0 {
-		num, typ, n := protowire.ConsumeTag(wire)
-		if n < 0 {
-			return nil, protowire.ParseError(n)
+func unwrap(message []byte) ([]byte, error) {
+	var request []byte
+	err := wire.EachBytes(message, func(num protowire.Number, value []byte) error {
+		if num == requestField {
+			request = append(request, value...)
 		}
-		wire = wire[n:]
-		size := protowire.ConsumeFieldValue(num, typ, wire)
-		if size < 0 {
-			return nil, protowire.ParseError(size)
-		}
-		if num == requestField && typ == protowire.BytesType {
-			part, _ := protowire.ConsumeBytes(wire)
-			inner = append(inner, part...)
-		}
-		wire = wire[size:]
-	}
-	return inner, nil
+		return nil
+	})
+	return request, err
 }
 
 // validate checks a request against the rules of its type.
-func (m *method) validate(wire []byte) error {
+func (m *method) validate(request []byte) error {
 	if m.check == nil {
 		return nil
 	}
 	message := m.messageType.New()
-	if err := proto.Unmarshal(wire, message.Interface()); err != nil {
+	if err := proto.Unmarshal(request, message.Interface()); err != nil {
 		return fault.New(code.Code_INVALID_ARGUMENT, err, "the request cannot be read: %v", err)
 	}
 	err := m.check.CheckMessage(message)

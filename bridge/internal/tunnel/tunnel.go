@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/wire"
 )
 
 // Procedure is the path of the RPC.
@@ -26,20 +28,14 @@ func AppendFrame(dst, message []byte) []byte {
 // Message returns the JSON-RPC message of a frame, which it points into.
 func Message(frame []byte) ([]byte, error) {
 	var message []byte
-	for rest := frame; len(rest) > 0; {
-		num, typ, n := protowire.ConsumeTag(rest)
-		if n < 0 {
-			return nil, fmt.Errorf("tunnel: a frame is no protobuf message: %w", protowire.ParseError(n))
+	err := wire.EachBytes(frame, func(num protowire.Number, value []byte) error {
+		if num == frameField {
+			message = value
 		}
-		rest = rest[n:]
-		size := protowire.ConsumeFieldValue(num, typ, rest)
-		if size < 0 {
-			return nil, fmt.Errorf("tunnel: a frame is no protobuf message: %w", protowire.ParseError(size))
-		}
-		if num == frameField && typ == protowire.BytesType {
-			message, _ = protowire.ConsumeBytes(rest)
-		}
-		rest = rest[size:]
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("tunnel: a frame is %w", err)
 	}
 	return message, nil
 }
