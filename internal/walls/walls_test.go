@@ -216,7 +216,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/googlemcp"},
-		may:       []string{"protocol", "internal/jsontok", "internal/mcpjson", "bridge/internal/metadata", "bridge/internal/mirror", "bridge/internal/rpc", "bridge/internal/status", "bridge/internal/transcode", "gen/mcp/...", "gen/modelcontextprotocol/..."},
+		may:       []string{"protocol", "internal/jsontok", "internal/mcpjson", "bridge/internal/connectserve", "bridge/internal/metadata", "bridge/internal/mirror", "bridge/internal/rpc", "bridge/internal/status", "bridge/internal/transcode", "gen/mcp/...", "gen/modelcontextprotocol/..."},
 		elsewhere: slices.Concat(protobuf, connect),
 		why:       "it is a front, of connect-go, and asks through any caller",
 	},

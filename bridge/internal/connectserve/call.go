@@ -31,13 +31,19 @@ type Call struct {
 	trailer http.Header
 }
 
+// ProtocolOf names the protocol that a client speaks: "grpc", "grpc-web" or
+// "connect".
+func ProtocolOf(peer connect.Peer) string {
+	if peer.Protocol == connect.ProtocolGRPCWeb {
+		return "grpc-web"
+	}
+	return peer.Protocol
+}
+
 func newCall(ctx context.Context, m *Method, peer connect.Peer, h http.Header) *Call {
-	c := &Call{Protocol: peer.Protocol, RemoteAddr: peer.Addr, UserAgent: h.Get("User-Agent"), method: m}
-	if c.Protocol == connect.ProtocolGRPCWeb {
-		c.Protocol = "grpc-web"
-		if agent := h.Get("X-User-Agent"); agent != "" {
-			c.UserAgent = agent
-		}
+	c := &Call{Protocol: ProtocolOf(peer), RemoteAddr: peer.Addr, UserAgent: h.Get("User-Agent"), method: m}
+	if agent := h.Get("X-User-Agent"); agent != "" && peer.Protocol == connect.ProtocolGRPCWeb {
+		c.UserAgent = agent
 	}
 	c.http, _ = ctx.Value(httpKey{}).(*httpCall)
 	if c.http != nil {

@@ -16,6 +16,7 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/code"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
@@ -198,7 +199,12 @@ func (s *server) status(ctx context.Context, err error) *connect.Error {
 		s.log.ErrorContext(ctx, "a call failed without a status", "procedure", s.method.Procedure, "error", err)
 		return connect.NewError(connect.CodeInternal, errInternal)
 	}
-	st := failed.Status
+	return Error(failed.Status)
+}
+
+// Error returns the error by which connect-go sends a status, with its details.
+// A code that gRPC does not have, or OK, is UNKNOWN.
+func Error(st *statuspb.Status) *connect.Error {
 	c := connect.Code(st.GetCode()) //nolint:gosec // checked below
 	if st.GetCode() <= 0 || st.GetCode() > int32(code.Code_UNAUTHENTICATED) {
 		c = connect.CodeUnknown

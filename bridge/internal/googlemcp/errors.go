@@ -6,6 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -18,7 +19,7 @@ func (c *call) failure(err error) error {
 	if challenge := status.Challenge(err); challenge != "" {
 		c.info.ResponseHeader().Set("Www-Authenticate", challenge)
 	}
-	told := connectError(err)
+	told := connectserve.Error(status.OfError(err, true))
 	if _, ok := errors.AsType[*protocol.UpstreamError](err); ok {
 		return told
 	}
@@ -33,19 +34,6 @@ func (c *call) failure(err error) error {
 		out.AddDetail(detail)
 	}
 	c.info.ResponseTrailer().Set(headerErrorCode, strconv.Itoa(fault.Code))
-	return out
-}
-
-// connectError is the error of connect-go for what a Handler returns in place of
-// a result.
-func connectError(err error) *connect.Error {
-	st := status.OfError(err, true)
-	out := connect.NewError(connect.Code(st.GetCode()), errors.New(st.GetMessage())) //nolint:gosec // it is a code of gRPC
-	for _, packed := range st.GetDetails() {
-		if detail, err := connect.NewErrorDetail(packed); err == nil { // it is packed already
-			out.AddDetail(detail)
-		}
-	}
 	return out
 }
 

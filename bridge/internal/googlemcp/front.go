@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
 	"github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol/modelcontextprotocolconnect"
@@ -70,18 +71,13 @@ type call struct {
 
 // begin looks at what all requests have in common.
 func (f *Front) begin(ctx context.Context, common *googlepb.RequestFields) (*call, error) {
-	c := &call{front: f, caller: &protocol.Caller{Transport: "grpc"}}
+	c := &call{front: f}
 	var ok bool
 	if c.info, ok = connect.CallInfoForHandlerContext(ctx); !ok {
 		return nil, errors.New("googlemcp: a Front answers calls of its Handler only")
 	}
-	c.caller.Header = c.info.RequestHeader()
-	c.caller.RemoteAddr = c.info.Peer().Addr
-	switch c.info.Peer().Protocol {
-	case connect.ProtocolGRPCWeb:
-		c.caller.Transport = "grpc-web"
-	case connect.ProtocolConnect:
-		c.caller.Transport = "connect"
+	c.caller = &protocol.Caller{
+		Transport: connectserve.ProtocolOf(c.info.Peer()), Header: c.info.RequestHeader(), RemoteAddr: c.info.Peer().Addr,
 	}
 	if err := c.version(); err != nil {
 		return nil, err
