@@ -62,7 +62,27 @@ func Split(raw json.RawMessage, take func(key string, value []byte) bool) (json.
 	return rest.JSON(), nil
 }
 
-// Replace returns the valid object raw with one member set to value.
+// Set returns the valid object raw, or an empty one where it is nil, with one
+// member set to value: in its place if it is there, else at the end.
+func Set(raw json.RawMessage, name string, value []byte) json.RawMessage {
+	var o Object
+	found := false
+	// raw is valid, and the visitor returns no error.
+	_ = jsontok.Object(raw, func(key, old []byte) error {
+		if string(key) == name {
+			old, found = value, true
+		}
+		o.Add(string(key), old)
+		return nil
+	})
+	if !found {
+		o.Add(name, value)
+	}
+	return o.JSON()
+}
+
+// Replace returns the valid object raw with the value of one member replaced, if
+// it has that member.
 func Replace(raw json.RawMessage, name string, value []byte) json.RawMessage {
 	var o Object
 	// raw is valid, and the visitor returns no error.

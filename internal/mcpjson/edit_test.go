@@ -86,3 +86,17 @@ func FuzzReadResult(f *testing.F) {
 		}
 	})
 }
+
+func TestSet(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ raw, want string }{
+		{``, `{"b":7}`},
+		{`{}`, `{"b":7}`},
+		{`{"a":1.0}`, `{"a":1.0,"b":7}`},
+		{`{"b":{"b":1},"a":[]}`, `{"b":7,"a":[]}`},
+	} {
+		if got := string(mcpjson.Set(json.RawMessage(tt.raw), "b", []byte("7"))); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.raw, got, tt.want)
+		}
+	}
+}

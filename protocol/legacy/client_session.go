@@ -320,8 +320,8 @@ func (s *clientSession) capable() json.RawMessage {
 	}
 	raw, _ := jsontok.Lookup(caps, "extensions")
 	extensions := protocol.WithoutMember(members(raw), protocol.ExtensionTasks)
-	return setMember(protocol.WithoutMember(caps, "extensions"), "extensions",
-		setMember(extensions, protocol.ExtensionTasks, json.RawMessage("{}")))
+	return mcpjson.Set(protocol.WithoutMember(caps, "extensions"), "extensions",
+		mcpjson.Set(extensions, protocol.ExtensionTasks, json.RawMessage("{}")))
 }
 
 // setLevel asks the server for log messages down to the level that a request

@@ -82,7 +82,7 @@ func (m taskMode) params(params json.RawMessage) json.RawMessage {
 	if task == nil {
 		task = json.RawMessage(`{}`)
 	}
-	return setMember(params, "task", task)
+	return mcpjson.Set(params, "task", task)
 }
 
 // supportOf returns whether a tool can be called as a task. The server is asked

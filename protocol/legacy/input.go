@@ -97,7 +97,7 @@ func (in *input) adapt(capabilities json.RawMessage, rev protocol.Revision) *pro
 		if _, ok := jsontok.Lookup(in.params, "elicitationId"); !ok {
 			// 2025-11-25 wants one, 2026-07-28 has none.
 			in.elicitation = jsontok.AppendString(nil, rand.Text())
-			in.params = setMember(in.params, "elicitationId", in.elicitation)
+			in.params = mcpjson.Set(in.params, "elicitationId", in.elicitation)
 		}
 	case in.method == methodElicit && rev < protocol.Revision20251125:
 		in.params = protocol.WithoutMember(in.params, "mode") // there is only the one

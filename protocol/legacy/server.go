@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/answer"
 )
@@ -160,7 +161,7 @@ func (s *Server) initializeResult(ctx context.Context, session *Session, caller 
 	body := append([]byte(`{"protocolVersion":`), jsontok.AppendString(nil, string(session.Revision))...)
 	declared := protocol.WithoutMember(caps, "extensions")
 	if capabilities(caps).tasks() && session.Revision >= protocol.Revision20251125 {
-		declared = setMember(protocol.WithoutMember(declared, "tasks"), "tasks", json.RawMessage(tasksCapability))
+		declared = mcpjson.Set(protocol.WithoutMember(declared, "tasks"), "tasks", json.RawMessage(tasksCapability))
 	}
 	body = append(append(body, `,"capabilities":`...), declared...)
 	body = append(append(body, `,"serverInfo":`...), server...)

@@ -413,9 +413,9 @@ func taskCapabilities(declared json.RawMessage) (without, with json.RawMessage) 
 	extensions := protocol.WithoutMember(members(raw), protocol.ExtensionTasks)
 	without = declared
 	if had {
-		without = setMember(rest, "extensions", extensions)
+		without = mcpjson.Set(rest, "extensions", extensions)
 	}
-	return without, setMember(rest, "extensions", setMember(extensions, protocol.ExtensionTasks, json.RawMessage("{}")))
+	return without, mcpjson.Set(rest, "extensions", mcpjson.Set(extensions, protocol.ExtensionTasks, json.RawMessage("{}")))
 }
 
 // members returns raw if it is an object, else an empty one.
@@ -424,16 +424,4 @@ func members(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return raw
-}
-
-// setMember adds a member to an object that does not have it.
-func setMember(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
-	out := []byte{'{'}
-	_ = jsontok.Object(object, func(key, value []byte) error { // valid, as above
-		out = append(jsontok.AppendString(out, string(key)), ':')
-		out = append(append(out, value...), ',')
-		return nil
-	})
-	out = append(jsontok.AppendString(out, name), ':')
-	return append(append(out, value...), '}')
 }

@@ -61,7 +61,7 @@ func (m *Mux) list(ctx context.Context, r *protocol.Request) (*protocol.Result, 
 		cache = worse(cache, &l.cache)
 		for _, it := range l.items {
 			k := key{m.parts[i], it.name}
-			if names.member == "name" {
+			if names.given() {
 				if public := names.of(k); public != it.name {
 					it.raw = mcpjson.Replace(it.raw, "name", jsontok.AppendString(nil, public))
 				}
@@ -92,7 +92,7 @@ func (m *Mux) readAll(ctx context.Context, r *protocol.Request) []any {
 		}
 		return l, nil
 	})
-	if names := m.names[r.Method]; names.member == "name" {
+	if names := m.names[r.Method]; names.given() {
 		var now []key
 		for i, a := range answers {
 			if l, ok := a.(*listing); ok {
@@ -148,22 +148,7 @@ func (p *part) list(ctx context.Context, r *protocol.Request, member string) (*l
 			return l, nil
 		}
 		seen[string(cursor)] = true
-		page.Params = withMember(r.Params, "cursor", cursor)
+		page.Params = mcpjson.Set(r.Params, "cursor", cursor)
 	}
 	return l, nil
-}
-
-// withMember returns an object with one more member.
-func withMember(params json.RawMessage, name string, value []byte) json.RawMessage {
-	var o mcpjson.Object
-	if params != nil {
-		_ = jsontok.Object(params, func(key, value []byte) error { // it is valid
-			if string(key) != name {
-				o.Add(string(key), value)
-			}
-			return nil
-		})
-	}
-	o.Add(name, value)
-	return o.JSON()
 }

@@ -35,6 +35,10 @@ func newNames(member string, limit int) *names {
 	return &names{member: member, limit: limit, public: make(map[key]string), owner: make(map[string]key)}
 }
 
+// given reports whether the names are given here, as those of tools and prompts
+// are. URIs are what they are, and the first part that has one keeps it.
+func (n *names) given() bool { return n.member == "name" }
+
 // lookup returns whose name one is.
 func (n *names) lookup(public string) (key, bool) {
 	n.mu.Lock()

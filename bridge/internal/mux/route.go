@@ -49,7 +49,7 @@ func (m *Mux) find(ctx context.Context, r *protocol.Request, list, name string) 
 	ask := *r
 	ask.Method, ask.Params = list, json.RawMessage(`{}`)
 	ask.Meta.ProgressToken, ask.Meta.LogLevel = nil, protocol.LogNone
-	if names.member == "name" {
+	if names.given() {
 		m.readAll(ctx, &ask)
 	} else if _, err := m.list(ctx, &ask); err != nil {
 		return key{}, false
