@@ -151,14 +151,8 @@ func (b *Bridge) present(ctx context.Context, r *protocol.Request) (*protocol.Re
 }
 
 func (b *Bridge) discover() *protocol.Result {
-	body := []byte(`{"supportedVersions":[`)
-	for i, rev := range protocol.Revisions() {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = jsontok.AppendString(body, string(rev))
-	}
-	body = append(body, `],"capabilities":{"logging":{},"tools":{"listChanged":true}`...)
+	body := protocol.AppendRevisions([]byte(`{"supportedVersions":`))
+	body = append(body, `,"capabilities":{"logging":{},"tools":{"listChanged":true}`...)
 	c := b.catalog.Load()
 	if len(c.resources) > 0 {
 		body = append(body, `,"resources":{"listChanged":true`...)

@@ -221,3 +221,14 @@ func TestHasCapability(t *testing.T) {
 		}
 	}
 }
+
+func TestAppendRevisions(t *testing.T) {
+	t.Parallel()
+	want, err := json.Marshal(protocol.Revisions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(protocol.AppendRevisions([]byte("x"))); got != "x"+string(want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

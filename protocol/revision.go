@@ -26,6 +26,19 @@ var revisions = []Revision{
 // Revisions returns every revision that this module speaks, newest first.
 func Revisions() []Revision { return slices.Clone(revisions) }
 
+// AppendRevisions appends what [Revisions] returns as a JSON array, as
+// server/discover has it in supportedVersions.
+func AppendRevisions(dst []byte) []byte {
+	for i, r := range revisions {
+		sep := byte(',')
+		if i == 0 {
+			sep = '['
+		}
+		dst = append(append(append(append(dst, sep), '"'), r...), '"')
+	}
+	return append(dst, ']')
+}
+
 // Known reports whether this module speaks r.
 func (r Revision) Known() bool { return slices.Contains(revisions, r) }
 

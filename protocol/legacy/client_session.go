@@ -297,14 +297,7 @@ func (s *clientSession) offer(name, member string) bool {
 // discover answers server/discover from what initialize has said.
 func (s *clientSession) discover() *protocol.Result {
 	var body mcpjson.Object
-	versions := []byte{'['}
-	for i, r := range protocol.Revisions() {
-		if i > 0 {
-			versions = append(versions, ',')
-		}
-		versions = jsontok.AppendString(versions, string(r))
-	}
-	body.Add("supportedVersions", append(versions, ']'))
+	body.Add("supportedVersions", protocol.AppendRevisions(nil))
 	body.Add("capabilities", s.capable())
 	if s.guide != nil {
 		body.Add("instructions", s.guide)

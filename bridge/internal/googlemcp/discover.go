@@ -73,15 +73,8 @@ func (a *asking) discover(ctx context.Context, params json.RawMessage) (*protoco
 	if can.Empty() {
 		return nil, &protocol.UpstreamError{Kind: protocol.UpstreamMalformed, Message: "the server has no " + ServiceName}
 	}
-	versions := []byte{'['}
-	for i, r := range protocol.Revisions() {
-		if i > 0 {
-			versions = append(versions, ',')
-		}
-		versions = jsontok.AppendString(versions, string(r))
-	}
 	var body mcpjson.Object
-	body.Add("supportedVersions", append(versions, ']'))
+	body.Add("supportedVersions", protocol.AppendRevisions(nil))
 	body.Add("capabilities", can.JSON())
 	if instructions != "" {
 		body.Add("instructions", jsontok.AppendString(nil, instructions))

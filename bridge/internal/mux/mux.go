@@ -212,14 +212,7 @@ func (m *Mux) discover(ctx context.Context, r *protocol.Request) (*protocol.Resu
 		capabilities = union(capabilities, json.RawMessage(`{"resources":{"listChanged":true,"subscribe":true},"prompts":{"listChanged":true},"completions":{}}`))
 	}
 	var body mcpjson.Object
-	versions := []byte{'['}
-	for i, rev := range protocol.Revisions() {
-		if i > 0 {
-			versions = append(versions, ',')
-		}
-		versions = jsontok.AppendString(versions, string(rev))
-	}
-	body.Add("supportedVersions", append(versions, ']'))
+	body.Add("supportedVersions", protocol.AppendRevisions(nil))
 	body.Add("capabilities", capabilities)
 	if len(instructions) > 0 {
 		body.Add("instructions", jsontok.AppendString(nil, strings.Join(instructions, "\n\n")))

@@ -73,9 +73,7 @@ func discover(ctx context.Context, log *slog.Logger, h protocol.Handler, r *prot
 		return nil, fault
 	}
 	served := *res
-	if versions, err := json.Marshal(protocol.Revisions()); err == nil { // strings always marshal
-		served.Body = mcpjson.Replace(res.Body, "supportedVersions", versions)
-	}
+	served.Body = mcpjson.Replace(res.Body, "supportedVersions", protocol.AppendRevisions(nil))
 	return &served, nil
 }
 
