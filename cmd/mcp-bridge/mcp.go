@@ -213,7 +213,7 @@ func newMCPUpstream(server protocol.Handler, text string, closeServer func()) *u
 	ctx, end := context.WithCancel(context.Background())
 	return &upstream{
 		Handler: &ending{next: server, ctx: ctx},
-		text:    text, mcp: true, end: end,
+		text:    text, end: end,
 		close: func() {
 			end()
 			closeServer()
@@ -224,7 +224,7 @@ func newMCPUpstream(server protocol.Handler, text string, closeServer func()) *u
 // meet asks an MCP server who it is, so that one which cannot be used is
 // reported at the start. Of an API, that has shown before.
 func (u *upstream) meet(ctx context.Context) error {
-	if !u.mcp {
+	if !u.isMCP() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)

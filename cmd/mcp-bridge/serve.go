@@ -87,7 +87,7 @@ signal ends the program at once.`,
 			switch {
 			case up.mux != nil:
 				err = a.announceMux(ctx, s, up, asJSON)
-			case up.mcp:
+			case up.isMCP():
 				err = a.announceMCP(s, up, asJSON)
 			default:
 				err = a.announce(s, up.tools(), up.text, asJSON)

@@ -27,14 +27,16 @@ type upstream struct {
 	protocol.Handler
 
 	text   string         // the URL or the command, for people
-	bridge *bridge.Bridge // nil where it is an MCP server
-	mcp    bool
-	mux    *bridge.Mux // of several upstreams, or nil
-	parts  []*target   // of mux
-	server string      // the name of the MCP server, once it has been met
-	end    func()      // ends the subscriptions
-	close  func()      // ends everything
+	bridge *bridge.Bridge // of an API, or nil
+	mux    *bridge.Mux    // of several upstreams, or nil
+	parts  []*target      // of mux
+	server string         // the name of the MCP server, once it has been met
+	end    func()         // ends the subscriptions
+	close  func()         // ends everything
 }
+
+// isMCP reports whether it is one MCP server.
+func (u *upstream) isMCP() bool { return u.bridge == nil && u.mux == nil }
 
 // tools returns the tools of an API.
 func (u *upstream) tools() []bridge.Tool {
