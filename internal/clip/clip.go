@@ -1,0 +1,42 @@
+// Package clip shortens text that comes from others before it is shown.
+package clip
+
+import "unicode/utf8"
+
+const mark = "..."
+
+// Text returns s in at most n bytes, n being 3 or more: what is cut off, at the
+// beginning of a character, becomes "...".
+func Text(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return Head(s, n-len(mark)) + mark
+}
+
+// nameLimit is more than a name needs that a person reads.
+const nameLimit = 128
+
+// Name returns a name for an error message: the name itself, or its beginning
+// where it is long. A client that sends a name of megabytes gets no such error
+// back.
+func Name[T ~string | ~[]byte](s T) string {
+	if len(s) <= nameLimit {
+		return string(s)
+	}
+	return Text(string(s[:nameLimit+1]), nameLimit)
+}
+
+// Head returns the first n bytes of s, without the part of a character at their
+// end. Bytes that are no UTF-8 are cut anywhere.
+func Head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := n; i >= 0 && i > n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(s[i]) {
+			return s[:i]
+		}
+	}
+	return s[:max(n, 0)]
+}
