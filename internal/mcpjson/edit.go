@@ -5,6 +5,7 @@ package mcpjson
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
@@ -33,6 +34,42 @@ func (o *Object) JSON() json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	return append(o.dst, '}')
+}
+
+// Array is a JSON array under construction. The zero value is an empty one.
+type Array struct{ dst []byte }
+
+// Add appends a value.
+func (a *Array) Add(value []byte) {
+	a.next(len(value))
+	a.dst = append(a.dst, value...)
+}
+
+// AddString appends a string.
+func (a *Array) AddString(s string) {
+	a.next(len(s))
+	a.dst = jsontok.AppendString(a.dst, s)
+}
+
+// next makes ready for a value of about n bytes.
+func (a *Array) next(n int) {
+	const around = 4 // a comma, quotes and the end
+	sep := byte(',')
+	if a.dst == nil {
+		sep = '['
+	}
+	a.dst = append(slices.Grow(a.dst, n+around), sep)
+}
+
+// Empty reports whether nothing has been added.
+func (a *Array) Empty() bool { return a.dst == nil }
+
+// JSON returns the array.
+func (a *Array) JSON() json.RawMessage {
+	if a.dst == nil {
+		return json.RawMessage(`[]`)
+	}
+	return append(a.dst, ']')
 }
 
 // Split returns the object raw without the members that take wants, each of
@@ -106,4 +143,12 @@ func With(raw json.RawMessage, name string, value []byte) json.RawMessage {
 	})
 	o.Add(name, value)
 	return o.JSON()
+}
+
+// OrEmpty returns raw if it is an object, else an empty one.
+func OrEmpty(raw json.RawMessage) json.RawMessage {
+	if jsontok.KindOf(raw) != jsontok.KindObject {
+		return json.RawMessage("{}")
+	}
+	return raw
 }

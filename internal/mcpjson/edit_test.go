@@ -100,3 +100,17 @@ func TestSet(t *testing.T) {
 		}
 	}
 }
+
+func TestArray(t *testing.T) {
+	t.Parallel()
+	var a mcpjson.Array
+	if !a.Empty() || string(a.JSON()) != `[]` {
+		t.Errorf("empty: %s", a.JSON())
+	}
+	a.Add([]byte(`1`))
+	a.AddString("a\"b")
+	a.Add([]byte(`[]`))
+	if got := string(a.JSON()); a.Empty() || got != `[1,"a\"b",[]]` {
+		t.Errorf("got %s", got)
+	}
+}

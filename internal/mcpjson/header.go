@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -79,14 +80,14 @@ func match(header http.Header, key, want string, encoded, required bool) *protoc
 }
 
 func mismatch(key, got, want string) *protocol.Error {
-	return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header has %q, the body %q", key, got, want)
+	return protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header has %q, the body %q", key, clip.Name(got), clip.Name(want))
 }
 
 // mirrored returns what a header that must be there holds.
 func mirrored(header http.Header, key, want string, encoded bool) (string, *protocol.Error) {
 	values := header.Values(key)
 	if len(values) == 0 {
-		return "", protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is missing; the body has %q", key, want)
+		return "", protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is missing; the body has %q", key, clip.Name(want))
 	}
 	if len(values) > 1 {
 		return "", protocol.Errorf(protocol.CodeHeaderMismatch, "the %s header is there %d times", key, len(values))

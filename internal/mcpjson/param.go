@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -105,17 +106,17 @@ func (w *schemaWalk) annotated(schema, value []byte, path []string, static bool)
 	name, ok := jsontok.String(value)
 	switch {
 	case !ok || !isToken(name):
-		return fmt.Errorf("%s %.100s is no name for a header", paramKey, value)
+		return fmt.Errorf("%s %s is no name for a header", paramKey, clip.Name(value))
 	case !static || len(path) == 0:
-		return fmt.Errorf("%s %q is where no chain of properties leads", paramKey, name)
+		return fmt.Errorf("%s %q is where no chain of properties leads", paramKey, clip.Name(name))
 	case w.names[strings.ToLower(name)]:
-		return fmt.Errorf("%s %q is there twice", paramKey, name)
+		return fmt.Errorf("%s %q is there twice", paramKey, clip.Name(name))
 	}
 	raw, _ := jsontok.Lookup(schema, "type")
 	switch t, _ := jsontok.String(raw); t {
 	case "string", "integer", "boolean":
 	default:
-		return fmt.Errorf("%s %q is on a parameter whose type is not string, integer or boolean", paramKey, name)
+		return fmt.Errorf("%s %q is on a parameter whose type is not string, integer or boolean", paramKey, clip.Name(name))
 	}
 	w.names[strings.ToLower(name)] = true
 	w.plan = append(w.plan, paramHeader{header: HeaderParamPrefix + name, path: path})

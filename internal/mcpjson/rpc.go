@@ -17,14 +17,16 @@ func CompleteMeta(m *protocol.Meta) *protocol.Error {
 		m.Revision = protocol.Revision20260728
 	case !m.Revision.Known() || !m.Revision.Modern():
 		fault := protocol.UnsupportedVersion(string(m.Revision))
-		data := []byte(`{"supported":[`)
+		var supported Array
 		for _, r := range protocol.Revisions() {
 			if r.Modern() {
-				data = append(jsontok.AppendString(data, string(r)), ',')
+				supported.AddString(string(r))
 			}
 		}
-		data[len(data)-1] = ']' // there is one
-		fault.Data = append(jsontok.AppendString(append(data, `,"requested":`...), string(m.Revision)), '}')
+		var data Object
+		data.Add("supported", supported.JSON())
+		data.Add("requested", jsontok.AppendString(nil, string(m.Revision)))
+		fault.Data = data.JSON()
 		return fault
 	}
 	if m.Capabilities == nil {

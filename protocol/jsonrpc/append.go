@@ -21,6 +21,14 @@ func AppendResult(dst []byte, id json.RawMessage, r *protocol.Result, rev protoc
 	return append(dst, '}')
 }
 
+// AppendResponse appends the response that r, or else fault, is.
+func AppendResponse(dst []byte, id json.RawMessage, r *protocol.Result, fault *protocol.Error, rev protocol.Revision) []byte {
+	if fault != nil {
+		return AppendError(dst, id, fault, rev)
+	}
+	return AppendResult(dst, id, r, rev)
+}
+
 // AppendError appends the error response to the request id. A nil id means
 // that it could not be read: revisions before 2025-11-25 then want null, as
 // JSON-RPC has it, later ones no id at all.
