@@ -11,18 +11,24 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 // Policy says which requests are let through. The zero value lets loopback
 // clients reach a loopback server.
 type Policy struct {
 	// Origins are values of the Origin header that are allowed beside those
-	// of loopback hosts and of the very host asked. "*" allows any.
+	// of loopback hosts and of the requested host. "*" allows any. The host
+	// asked counts where Hosts has its name, or where it is an IP address: any
+	// other name may be one that an attacker has pointed here, and then the page
+	// and the host have the same name.
 	Origins []string
 	// Hosts are host names, without port, that a request may be addressed to
 	// beside loopback ones. "*" allows any. Where it is empty, connections
 	// that arrive on a loopback address must be addressed to a loopback name,
-	// and others may name any.
+	// and others may name any; a request from a browser's page must then come
+	// from one of Origins, a loopback host, or the IP address asked.
 	Hosts []string
 }
 
@@ -54,11 +60,10 @@ func (p *Policy) Validate() error {
 func (p *Policy) Refuse(r *http.Request) string {
 	host := hostname(r.Host)
 	switch {
-	case slices.Contains(p.Hosts, "*"), isLoopback(host):
-	case slices.ContainsFunc(p.Hosts, func(a string) bool { return strings.EqualFold(a, host) }):
+	case p.named(host), isLoopback(host):
 	case len(p.Hosts) == 0 && !arrivedOnLoopback(r):
 	default:
-		return fmt.Sprintf("host %q is not served here; allow it by name if it is meant", host)
+		return fmt.Sprintf("host %q is not served here; allow it by name if it is meant", clip.Name(host))
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		if reason := p.refuseOrigin(r, origin); reason != "" {
@@ -66,6 +71,11 @@ func (p *Policy) Refuse(r *http.Request) string {
 		}
 	}
 	return ""
+}
+
+// named reports whether Hosts allows a host.
+func (p *Policy) named(host string) bool {
+	return slices.ContainsFunc(p.Hosts, func(a string) bool { return a == "*" || strings.EqualFold(a, host) })
 }
 
 func (p *Policy) refuseOrigin(r *http.Request, origin string) string {
@@ -78,10 +88,16 @@ func (p *Policy) refuseOrigin(r *http.Request, origin string) string {
 		return "the Origin header names no origin that is allowed here"
 	}
 	// A page that this very host serves may call it; so may local tools.
-	if isLoopback(u.Hostname()) || strings.EqualFold(u.Host, r.Host) {
+	switch host := hostname(r.Host); {
+	case isLoopback(u.Hostname()):
 		return ""
+	case !strings.EqualFold(u.Host, r.Host):
+	case p.named(host), isAddress(host):
+		return ""
+	default:
+		return fmt.Sprintf("origin %q is not allowed here, as host %q is not known; allow either by name if it is meant", clip.Name(origin), clip.Name(host))
 	}
-	return fmt.Sprintf("origin %q is not allowed here", origin)
+	return fmt.Sprintf("origin %q is not allowed here", clip.Name(origin))
 }
 
 // hostname returns host without its port and brackets.
@@ -90,6 +106,11 @@ func hostname(host string) string {
 		return h
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }
 
 func isLoopback(host string) bool {

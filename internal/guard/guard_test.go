@@ -77,8 +77,15 @@ func TestRefuse(t *testing.T) {
 		{"foreign origin, public", guard.Policy{}, request(public, "mcp.example.com", "https://evil.example"), origin},
 		{"origin like loopback", guard.Policy{}, request(loopback, "localhost", "https://localhost.evil.example"), `origin "https://localhost.evil.example" is not allowed here`},
 		{"origin with loopback as user", guard.Policy{}, request(loopback, "localhost", "https://localhost@evil.example"), `origin "https://localhost@evil.example" is not allowed here`},
-		{"own origin", guard.Policy{}, request(public, "mcp.example.com:8443", "https://mcp.example.com:8443"), ""},
-		{"own name, other port", guard.Policy{}, request(public, "mcp.example.com:8443", "https://mcp.example.com"), `origin "https://mcp.example.com" is not allowed here`},
+		{"rebound name, public", guard.Policy{}, request(public, "evil.example:8443", "https://evil.example:8443"), `origin "https://evil.example:8443" is not allowed here, as host "evil.example" is not known; allow either by name if it is meant`},
+		{"rebound name, unix", guard.Policy{}, request(unix, "evil.example", "https://evil.example"), `origin "https://evil.example" is not allowed here, as host "evil.example" is not known; allow either by name if it is meant`},
+		{"rebound name with named origins", origins, request(public, "evil.example", "https://evil.example"), `origin "https://evil.example" is not allowed here, as host "evil.example" is not known; allow either by name if it is meant`},
+		{"own address", guard.Policy{}, request(public, "192.0.2.1:8443", "https://192.0.2.1:8443"), ""},
+		{"own address, IPv6", guard.Policy{}, request(public, "[2001:db8::1]:8443", "https://[2001:db8::1]:8443"), ""},
+		{"other address", guard.Policy{}, request(public, "192.0.2.1:8443", "https://192.0.2.2:8443"), `origin "https://192.0.2.2:8443" is not allowed here`},
+		{"local tool, public", guard.Policy{}, request(public, "mcp.example.com", "http://localhost:6274"), ""},
+		{"own origin", hosts, request(public, "mcp.example.com:8443", "https://mcp.example.com:8443"), ""},
+		{"own name, other port", hosts, request(public, "mcp.example.com:8443", "https://mcp.example.com"), `origin "https://mcp.example.com" is not allowed here`},
 		{"named origin", origins, request(public, "mcp.example.com", "https://APP.example.com"), ""},
 		{"named origin, other port", origins, request(public, "mcp.example.com", "https://app.example.com:8443"), `origin "https://app.example.com:8443" is not allowed here`},
 		{"named origin, other scheme", origins, request(public, "mcp.example.com", "http://app.example.com"), `origin "http://app.example.com" is not allowed here`},
@@ -139,6 +146,11 @@ func FuzzRefuse(f *testing.F) {
 		}
 		if strings.HasSuffix(host, ".example") && refused == "" {
 			t.Errorf("host %q is served", host)
+		}
+		for _, local := range []net.Addr{public, unix} {
+			if strings.HasSuffix(host, ".example") && isSite && strings.HasSuffix(site, ".example") && p.Refuse(request(local, host, origin)) == "" {
+				t.Errorf("off loopback, origin %q reaches host %q", origin, host)
+			}
 		}
 		open := guard.Policy{Origins: []string{"*"}, Hosts: []string{"*"}}
 		if got := open.Refuse(request(loopback, host, origin)); got != "" {
