@@ -10,7 +10,7 @@
 // The shape is that of MCP revision 2026-07-28: no session, no request from
 // server to client, change notifications as the notifications of a
 // subscriptions/listen request. What older revisions have beyond that lives
-// in package legacy, at the edge.
+// in packages eraserver and eraclient, at the edges.
 //
 // Parameters and results stay raw JSON until the one place that must read
 // them, so members, methods and extensions that this package has never heard

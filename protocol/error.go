@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 // JSON-RPC error codes, and those that MCP adds (basic/index, Error Codes).
@@ -35,6 +37,9 @@ type Error struct {
 	// Challenge, where it is not empty, is a WWW-Authenticate value: HTTP
 	// fronts answer 401 with it.
 	Challenge string
+	// Scopes, where there are any, are what the credential of the caller lacks:
+	// everything else about the request was in order.
+	Scopes []string
 }
 
 // Error returns the message and the code.
@@ -68,6 +73,7 @@ func MissingCapability(required string) *Error {
 // UnsupportedVersion returns the error for a request that names a revision
 // nobody here speaks (basic/versioning, Protocol Version Negotiation).
 func UnsupportedVersion(requested string) *Error {
+	requested = clip.Name(requested)
 	data, err := json.Marshal(struct {
 		Supported []Revision `json:"supported"`
 		Requested string     `json:"requested"`

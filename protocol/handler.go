@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 )
 
 // A Handler answers MCP requests.
@@ -24,11 +25,25 @@ func (f HandlerFunc) Handle(ctx context.Context, r *Request, n Notifier) (*Resul
 	return f(ctx, r, n)
 }
 
-// Middleware wraps a Handler in another one.
+// Middleware wraps a Handler in another one. What must know whose tool is called
+// is no Middleware but a [Guard].
 type Middleware func(Handler) Handler
+
+// Chain returns h behind the middleware. The first one sees a request first.
+func Chain(h Handler, middleware ...Middleware) Handler {
+	for _, m := range slices.Backward(middleware) {
+		h = m(h)
+	}
+	return h
+}
 
 // Request is one MCP request. It is read-only to the Handler.
 type Request struct {
+	// ID is the id of the client's message, a JSON string or number exactly as
+	// it was sent, or nil where its transport has none. Requests that a front
+	// makes on behalf of the same message, such as retries with input, carry its
+	// id too. It is unique only among the messages that one client has under way.
+	ID json.RawMessage
 	// Method is the JSON-RPC method, such as "tools/call".
 	Method string
 	// Params is the raw params object, or nil where the message had none.
@@ -43,13 +58,58 @@ type Request struct {
 // belong to the request that brought them: fronts build a Caller for every
 // request anew and never keep one in a session.
 type Caller struct {
-	// Transport names the front: "stdio", "http" or "sse".
+	// Principal is who sent the request. Nil is an anonymous principal without
+	// credentials.
+	Principal *Principal
+	// Transport names the front: "stdio", "http", "sse", "tunnel", "grpc",
+	// "grpc-web" or "connect". Requests that this program makes on its own
+	// account have "internal".
 	Transport string
 	// Header is the header of the HTTP request that carried the message.
 	// It is nil where the transport has none.
 	Header http.Header
 	// RemoteAddr is the network address of the peer, where there is one.
 	RemoteAddr string
+}
+
+// NewCaller returns the Caller of a request. Its principal is that of ctx (see
+// [WithPrincipal]), or else an anonymous one that is told from others by its
+// Authorization header. header and remoteAddr may be empty.
+func NewCaller(ctx context.Context, transport string, header http.Header, remoteAddr string) *Caller {
+	if p := PrincipalFrom(ctx); p != nil {
+		return &Caller{Principal: p, Transport: transport, Header: header, RemoteAddr: remoteAddr}
+	}
+	both := struct { // in one allocation, as there is one for every request
+		caller    Caller
+		principal Principal
+	}{
+		caller:    Caller{Transport: transport, Header: header, RemoteAddr: remoteAddr},
+		principal: anonymous(remoteAddr, header.Values("Authorization")),
+	}
+	both.caller.Principal = &both.principal
+	return &both.caller
+}
+
+// InternalCaller returns the Caller of a request that this program makes on its
+// own account, with the [InternalPrincipal].
+func InternalCaller() *Caller {
+	return &Caller{Principal: internalPrincipal, Transport: "internal"}
+}
+
+// Key returns the [Principal.Key] of the caller, which may be nil.
+func (c *Caller) Key() string {
+	if c == nil {
+		return anonymousKey
+	}
+	return c.Principal.Key()
+}
+
+// Quota returns the [Principal.Quota] of the caller, which may be nil.
+func (c *Caller) Quota() string {
+	if c == nil {
+		return new(Principal).Quota()
+	}
+	return c.Principal.Quota()
 }
 
 // Notifier takes the notifications that belong to one request. Notify blocks

@@ -15,6 +15,7 @@ const (
 	MetaServerInfo         = "io.modelcontextprotocol/serverInfo"
 	MetaSubscriptionID     = "io.modelcontextprotocol/subscriptionId"
 	MetaProgressToken      = "progressToken"
+	MetaRelatedTask        = "io.modelcontextprotocol/related-task" // 2025-11-25
 )
 
 // Meta is what a request says about itself. For modern clients it comes from
@@ -34,6 +35,27 @@ type Meta struct {
 	ProgressToken json.RawMessage
 	// TraceParent, TraceState and Baggage are the W3C trace context.
 	TraceParent, TraceState, Baggage string
+	// Session is the session of a legacy client with its front, or nil.
+	Session *ClientSession
+}
+
+// ClientSession is the session of a client of a legacy revision with its front.
+// Upstreams that have sessions keep one for each, so that servers tell such
+// clients apart as if they were called directly.
+type ClientSession struct {
+	// ID tells the session from others. It is not the id that the client has, and
+	// gives nobody access.
+	ID string
+	// Done is closed once the session is over.
+	Done <-chan struct{}
+}
+
+// SessionID returns the ID of the session, or "" where there is none.
+func (m *Meta) SessionID() string {
+	if m.Session == nil {
+		return ""
+	}
+	return m.Session.ID
 }
 
 // LogLevel is the severity of a log message (server/utilities/logging). The
@@ -106,4 +128,26 @@ func HasExtension(capabilities json.RawMessage, name string) bool {
 	}
 	settings, ok := jsontok.Lookup(extensions, name)
 	return ok && jsontok.KindOf(settings) == jsontok.KindObject
+}
+
+// InputCapability returns the capability that a client needs in order to answer
+// a request of the server, and the member of it, if there is one. It returns
+// nothing for a request that no client answers.
+func InputCapability(method string, params json.RawMessage) (name, member string) {
+	switch method {
+	case MethodElicit:
+		member = "form"
+		if mode, ok := jsontok.Lookup(params, "mode"); ok {
+			member, _ = jsontok.String(mode)
+		}
+		return "elicitation", member
+	case MethodSample:
+		if _, ok := jsontok.Lookup(params, "tools"); ok {
+			member = "tools"
+		}
+		return "sampling", member
+	case MethodListRoots:
+		return "roots", ""
+	}
+	return "", ""
 }

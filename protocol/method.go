@@ -1,5 +1,7 @@
 package protocol
 
+import "github.com/mcp-bridge/mcp-bridge/internal/clip"
+
 // Methods and notifications that the code names.
 const (
 	MethodInitialize         = "initialize"
@@ -22,6 +24,9 @@ const (
 	MethodCancelTask         = "tasks/cancel"
 	MethodListTasks          = "tasks/list"
 	MethodTaskResult         = "tasks/result"
+	MethodElicit             = "elicitation/create"
+	MethodSample             = "sampling/createMessage"
+	MethodListRoots          = "roots/list"
 	NotificationInitialized  = "notifications/initialized"
 	NotificationCancelled    = "notifications/cancelled"
 	NotificationProgress     = "notifications/progress"
@@ -33,6 +38,8 @@ const (
 	NotificationResourceUpdated  = "notifications/resources/updated"
 	NotificationPromptsChanged   = "notifications/prompts/list_changed"
 	NotificationTask             = "notifications/tasks"
+	NotificationTaskStatus       = "notifications/tasks/status"         // 2025-11-25
+	NotificationElicited         = "notifications/elicitation/complete" // 2025-11-25
 )
 
 // ExtensionTasks is the identifier of the tasks extension, a member of the
@@ -94,5 +101,15 @@ func MethodIn(name string, r Revision) bool {
 
 // MethodNotFound returns the error for a method that is not served.
 func MethodNotFound(method string) *Error {
-	return Errorf(CodeMethodNotFound, "method %q is not available", method)
+	return Errorf(CodeMethodNotFound, "method %q is not available", clip.Name(method))
+}
+
+// TakesInput reports whether the result of a method may be input_required
+// (basic/patterns/mrtr, Supported Requests).
+func TakesInput(method string) bool {
+	switch method {
+	case MethodCallTool, MethodGetPrompt, MethodReadResource:
+		return true
+	}
+	return false
 }

@@ -71,6 +71,9 @@ type UpstreamError struct {
 	// is meant for whoever holds credentials for the upstream, which the
 	// client in front need not be.
 	Challenge string
+	// Hint is what an operator can do about the fault, or empty. It may name
+	// addresses, so it never goes to clients.
+	Hint string
 	// Unsent is true where the upstream has certainly not begun to work on
 	// the request, so that repeating it is safe.
 	Unsent bool

@@ -1,0 +1,85 @@
+package protocol
+
+import (
+	"encoding/json"
+	"log/slog"
+	"time"
+)
+
+// Defaults of [ClientConfig].
+const (
+	DefaultClientMaxMessageBytes = 10 << 20
+	DefaultHandshakeTimeout      = 60 * time.Second
+	DefaultParkTimeout           = 5 * time.Minute
+	DefaultMaxParked             = 1000
+	DefaultMaxParkedPerCaller    = 100
+	DefaultSessionIdle           = 30 * time.Minute
+	DefaultMaxSessions           = 1000
+	DefaultMaxSessionsPerCaller  = 250
+)
+
+// ClientConfig is what the clients of all transports have in common: how this
+// module asks an MCP server. The zero value of every field means its default.
+//
+// Limits per caller count by [Principal.Quota]. Beyond one, the oldest of the
+// same caller makes room; beyond a total, the request fails.
+type ClientConfig struct {
+	// Logger gets what goes wrong. The default discards.
+	Logger *slog.Logger
+	// MaxMessageBytes bounds one message of the server.
+	MaxMessageBytes int
+	// ProbeTimeout bounds server/discover, by which the first request finds out
+	// which revisions the server speaks. On a stream, a server that has not
+	// answered by then is taken for one that opens with initialize. The default is
+	// 10 s there, and a minute over HTTP.
+	ProbeTimeout time.Duration
+	// HandshakeTimeout bounds the opening of a session: the connection, or the
+	// start of a program, and initialize.
+	HandshakeTimeout time.Duration
+	// ParkTimeout is how long a call to a legacy server waits for its caller's
+	// input. MaxParked and MaxParkedPerCaller bound the calls that wait.
+	ParkTimeout                   time.Duration
+	MaxParked, MaxParkedPerCaller int
+	// SessionIdle is how long a session with a legacy server is kept that nobody
+	// uses. MaxSessions and MaxSessionsPerCaller bound the sessions. A server
+	// behind a stream has one, which is always kept.
+	SessionIdle                       time.Duration
+	MaxSessions, MaxSessionsPerCaller int
+	// ClientInfo is the Implementation object for callers that have none.
+	ClientInfo json.RawMessage
+}
+
+// WithDefaults returns the configuration with the defaults in place. It leaves
+// ProbeTimeout and ClientInfo alone, whose defaults depend on the transport.
+func (c ClientConfig) WithDefaults() ClientConfig {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	for _, n := range []struct {
+		value *int
+		means int
+	}{
+		{&c.MaxMessageBytes, DefaultClientMaxMessageBytes},
+		{&c.MaxParked, DefaultMaxParked},
+		{&c.MaxParkedPerCaller, DefaultMaxParkedPerCaller},
+		{&c.MaxSessions, DefaultMaxSessions},
+		{&c.MaxSessionsPerCaller, DefaultMaxSessionsPerCaller},
+	} {
+		if *n.value <= 0 {
+			*n.value = n.means
+		}
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		means time.Duration
+	}{
+		{&c.HandshakeTimeout, DefaultHandshakeTimeout},
+		{&c.ParkTimeout, DefaultParkTimeout},
+		{&c.SessionIdle, DefaultSessionIdle},
+	} {
+		if *d.value <= 0 {
+			*d.value = d.means
+		}
+	}
+	return c
+}
