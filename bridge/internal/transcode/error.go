@@ -13,8 +13,8 @@ import (
 // ArgumentError says everything that is wrong with arguments. It is for the
 // model that wrote them, so it quotes them, in part.
 type ArgumentError struct {
-	// Violations has at least one element and at most [MaxViolations], in
-	// the order of the text.
+	// Violations has at least one element and at most as many as
+	// [Options.MaxViolations] allows, in the order of the text.
 	Violations []Violation
 	// Truncated is set where there may be more.
 	Truncated bool

@@ -116,7 +116,7 @@ func (r *reader) report(v Violation) {
 	if r.misfit() {
 		return
 	}
-	if len(r.violations) == MaxViolations {
+	if len(r.violations) == r.opts.MaxViolations {
 		r.full = true
 		return
 	}

@@ -16,6 +16,10 @@ const (
 	maxListedNames  = 12
 )
 
+// Nearest returns the names that are nearest to one that does not exist, if any
+// is near: what an error suggests.
+func Nearest(seen string, names []string) []string { return nearest(seen, slices.Values(names), "") }
+
 // nearest returns the names that are nearest to seen, if any is near. Case and underscores do not count, nor does a prefix that names may
 // have.
 func nearest(seen string, names iter.Seq[string], prefix string) []string {

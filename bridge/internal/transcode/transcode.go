@@ -1,34 +1,3 @@
-// Package transcode turns values between JSON and protobuf wire bytes: a
-// model's arguments into a request message, a response message into a result.
-//
-// [New] compiles a [Codec] for one message type; [Codec.AppendWire] and
-// [Codec.AppendJSON] convert, bytes in and bytes out.
-//
-// Output is canonical ProtoJSON without white space, the same bytes for the
-// same message. Input is ProtoJSON and more lenient than that where the
-// meaning is beyond doubt: enum names in any case and without their prefix,
-// numbers and booleans in quotes, objects and arrays that a host has turned
-// into strings, a single element where a list is expected, a oneof in an
-// object of its own, durations such as "1h30m", field masks in snake_case.
-// What is not understood is an error, never ignored.
-//
-// With [Options.Exact] none of that holds: input is then what output would be.
-//
-// Options of mcp.json.v1 make other JSON of a message than ProtoJSON. What they
-// mean is said where they are declared. A message that is one value stands at
-// the top as that value.
-//
-// Two rules make it stricter than ProtoJSON, because a model cannot see that
-// its value was changed: a 64-bit integer above 2^53 that is written with a
-// fraction or an exponent must be quoted, and a number that a closed enum
-// does not define is refused.
-//
-// A message type whose JSON is no object, such as google.protobuf.Timestamp,
-// cannot be the arguments or the structured result of a tool. At the top it
-// stands in the member "value" of an object, both ways.
-//
-// What a type, rather than a value, becomes is the business of package
-// schema.
 package transcode
 
 import (
@@ -53,7 +22,8 @@ const (
 	// message of two bytes of JSON takes some hundred bytes of memory.
 	DefaultMaxMessages = 1 << 18
 
-	// MaxViolations is how many faults an [ArgumentError] lists.
+	// MaxViolations is how many faults an [ArgumentError] lists, unless
+	// [Options] say otherwise.
 	MaxViolations = 10
 )
 
@@ -73,6 +43,9 @@ type Options struct {
 	// MaxMessages is how many messages one input may hold. Zero or less
 	// means DefaultMaxMessages.
 	MaxMessages int
+	// MaxViolations is how many faults of one input are listed. Zero or less
+	// means [MaxViolations].
+	MaxViolations int
 	// EmitDefaults makes the output show fields without presence that have
 	// their default value, and empty lists and maps.
 	EmitDefaults bool
@@ -121,6 +94,9 @@ func NewCompiler(resolver Resolver, opts Options) *Compiler {
 	if opts.MaxMessages <= 0 {
 		opts.MaxMessages = DefaultMaxMessages
 	}
+	if opts.MaxViolations <= 0 {
+		opts.MaxViolations = MaxViolations
+	}
 	return &Compiler{resolver: resolver, opts: opts}
 }
 
@@ -150,7 +126,7 @@ func New(md protoreflect.MessageDescriptor, resolver Resolver, opts Options) (*C
 // lists are packed where the type says so.
 //
 // Arguments that do not fit are an [*ArgumentError], which lists up to
-// [MaxViolations] faults; dst is then returned as it was.
+// [Options.MaxViolations] faults; dst is then returned as it was.
 func (c *Codec) AppendWire(dst, arguments []byte) ([]byte, error) {
 	r := c.newReader(dst)
 	defer r.release()

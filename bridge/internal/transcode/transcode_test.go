@@ -299,6 +299,16 @@ func TestViolationsAreBounded(t *testing.T) {
 	}
 }
 
+func TestMaxViolations(t *testing.T) {
+	t.Parallel()
+	codec := load(t).codec(t, "kitchen.v1.Sink", transcode.Options{MaxViolations: 12})
+	_, err := codec.AppendWire(nil, []byte(`{"rInt64":[`+strings.Repeat(`"x",`, 11)+`"x"]}`))
+	e, ok := errors.AsType[*transcode.ArgumentError](err)
+	if !ok || len(e.Violations) != 12 || e.Truncated {
+		t.Fatalf("error %v", err)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	k := load(t)
