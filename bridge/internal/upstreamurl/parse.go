@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/secret"
 )
 
 // maxLength bounds what is parsed and quoted back.
@@ -16,8 +18,9 @@ const maxLength = 4096
 const known = "grpc://, grpcs://, grpcweb+http://, grpcweb+https://, connect+http://, connect+https://, dns:///, unix:"
 
 // Parse reads an upstream URL. Its error says what to write instead, and
-// reports every problem of the URL at once.
+// reports every problem of the URL at once. It shows no credentials.
 func Parse(s string) (URL, error) {
+	shown := secret.URL(s)
 	switch {
 	case strings.TrimSpace(s) == "":
 		return URL{}, errors.New("upstream URL is empty: write for example grpc://localhost:50051")
@@ -27,15 +30,15 @@ func Parse(s string) (URL, error) {
 	lower := strings.ToLower(s)
 	for _, prefix := range []string{"grpc+unix:", "unix:"} {
 		if strings.HasPrefix(lower, prefix) {
-			return parseUnix(s, s[len(prefix):])
+			return parseUnix(shown, s[len(prefix):])
 		}
 	}
 	if strings.HasPrefix(lower, "dns:") && !isPort(s[len("dns:"):]) {
-		return parseDNS(s, s[len("dns:"):])
+		return parseDNS(shown, s[len("dns:"):])
 	}
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok || scheme == "" {
-		return URL{}, noScheme(s)
+		return URL{}, noScheme(s[strings.LastIndexByte(s, '@')+1:])
 	}
 	switch lower := strings.ToLower(scheme); lower {
 	case "http", "https":
@@ -43,18 +46,26 @@ func Parse(s string) (URL, error) {
 		if lower == "https" {
 			grpc = "grpcs://"
 		}
+		_, rest, _ = strings.Cut(shown, "://")
 		return URL{}, fmt.Errorf("upstream %q: an MCP server is not an upstream here; "+
 			"for an API write connect+%s://%s (Connect), grpcweb+%s://%s (gRPC-Web) or %s%s (gRPC)",
-			s, lower, rest, lower, rest, grpc, authorityOf(rest))
+			shown, lower, rest, lower, rest, grpc, authorityOf(rest))
 	default:
 		for _, known := range schemes {
 			if known.name == lower {
 				u := URL{Protocol: known.protocol, TLS: known.tls}
-				return parseHost(s, rest, u, known.defaultPort)
+				return parseHost(shown, rest, u, known.defaultPort)
 			}
 		}
-		return URL{}, fmt.Errorf("upstream %q: unknown scheme %q, known are %s", s, scheme, known)
+		return URL{}, &schemeError{shown, scheme}
 	}
+}
+
+// schemeError says that a scheme is none of an RPC protocol.
+type schemeError struct{ url, scheme string }
+
+func (e *schemeError) Error() string {
+	return fmt.Sprintf("upstream %q: unknown scheme %q, known are %s", e.url, e.scheme, known)
 }
 
 func noScheme(s string) error {
@@ -75,18 +86,16 @@ func noScheme(s string) error {
 	}
 }
 
+// parseHost parses rest, what follows the scheme of s. Errors show s.
 func parseHost(s, rest string, u URL, defaultPort string) (URL, error) {
 	// The scheme is replaced by one that net/url surely parses.
 	parsed, err := url.Parse("x://" + rest)
 	if err != nil {
-		if urlErr, ok := errors.AsType[*url.Error](err); ok {
-			err = urlErr.Err
-		}
-		return URL{}, fmt.Errorf("upstream %q: %w", s, err)
+		return URL{}, fmt.Errorf("upstream %q: %w", s, parseFault("x://"+rest, err))
 	}
 	var problems []error
 	problem := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("upstream %q: "+format, append([]any{withoutUser(s)}, args...)...))
+		problems = append(problems, fmt.Errorf("upstream %q: "+format, append([]any{s}, args...)...))
 	}
 	if parsed.User != nil {
 		problem("a user name or password in a URL is not supported, send an Authorization header instead")
@@ -118,6 +127,20 @@ func parseHost(s, rest string, u URL, defaultPort string) (URL, error) {
 		return URL{}, err
 	}
 	return u, nil
+}
+
+// parseFault says why net/url does not parse a URL. The error that it has given
+// may repeat a password.
+func parseFault(s string, err error) error {
+	if shown := secret.URL(s); shown != s {
+		if _, err = url.Parse(shown); err == nil {
+			return errors.New("the user information cannot be read")
+		}
+	}
+	if urlErr, ok := errors.AsType[*url.Error](err); ok {
+		return urlErr.Err
+	}
+	return err
 }
 
 func parseDNS(s, rest string) (URL, error) {
@@ -185,16 +208,4 @@ func authorityOf(rest string) string {
 		return rest[:i]
 	}
 	return rest
-}
-
-// withoutUser keeps passwords out of error messages.
-func withoutUser(s string) string {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok {
-		return s
-	}
-	if i := strings.LastIndexByte(authorityOf(rest), '@'); i >= 0 {
-		return scheme + "://***@" + rest[i+1:]
-	}
-	return s
 }
