@@ -6,12 +6,18 @@ cd "$(dirname "$0")/.."
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 tools/generate.sh "$fresh"
-if ! diff -ru gen "$fresh/gen" || ! cmp internal/demo/library.binpb "$fresh/internal/demo/library.binpb"; then
+files=(internal/demo/library.binpb bridge/config/config.binpb docs/configuration.md)
+stale=
+diff -ru gen "$fresh/gen" || stale=yes
+for file in "${files[@]}"; do
+  cmp "$file" "$fresh/$file" || stale=yes
+done
+if [[ -n $stale ]]; then
   echo "generated files are out of date; run: make generate" >&2
   exit 1
 fi
 # What a clone does not have is out of date, too.
-if untracked=$(git ls-files --others -- gen internal/demo/library.binpb) && [[ -n $untracked ]]; then
+if untracked=$(git ls-files --others -- gen "${files[@]}") && [[ -n $untracked ]]; then
   if [[ -n ${MCP_BRIDGE_CI:-} ]]; then
     printf 'generated files that are not committed:\n%s\n' "$untracked" >&2
     exit 1

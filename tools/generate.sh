@@ -10,3 +10,8 @@ buf=tools/node_modules/.bin/buf
 "$buf" generate --output "$to"
 mkdir -p "$to/internal/demo"
 "$buf" build proto --path proto/library --as-file-descriptor-set --exclude-imports --output "$to/internal/demo/library.binpb"
+mkdir -p "$to/bridge/config"
+"$buf" build proto --path proto/mcpbridge/config --path proto/mcp/options --as-file-descriptor-set --exclude-imports --output "$to/bridge/config/config.binpb"
+# The reference is made of what has just been written.
+mkdir -p "$to/docs"
+go run ./internal/configdoc <examples/config/mcp-bridge.yaml >"$to/docs/configuration.md"
