@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/answer"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eraserver"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
-	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
 )
 
 // Limits of one channel.
@@ -26,9 +28,9 @@ const (
 
 // Conn is one channel. Receive is called by one goroutine at a time.
 type Conn struct {
-	handler protocol.Handler
-	legacy  *legacy.Server
-	log     *slog.Logger
+	core   front.Core
+	legacy *eraserver.Server
+	log    *slog.Logger
 
 	writeMu sync.Mutex // before postMu
 	write   func(message []byte) error
@@ -44,14 +46,14 @@ type Conn struct {
 	streamsEnded bool
 
 	// Of Receive's goroutine only.
-	session *legacy.Session
+	session *eraserver.Session
 	rev     protocol.Revision
 }
 
 // New returns a Conn that answers with h and sends messages by write, one at a
 // time and without a newline in them as long as the Handler's JSON has none.
-func New(h protocol.Handler, l *legacy.Server, log *slog.Logger, write func([]byte) error) *Conn {
-	return &Conn{handler: h, legacy: l, log: log, write: write, rev: protocol.LatestLegacy}
+func New(h protocol.Handler, l *eraserver.Server, log *slog.Logger, write func([]byte) error) *Conn {
+	return &Conn{core: front.Core{Handler: h, Log: log}, legacy: l, log: log, write: write, rev: protocol.LatestLegacy}
 }
 
 // Close waits for the responses that are under way. End their contexts first
@@ -138,20 +140,14 @@ func (c *Conn) receiveBatch(ctx context.Context, msgs []json.RawMessage, caller 
 	}
 	c.wg.Go(func() {
 		open.Wait()
-		var batch []byte
+		var batch mcpjson.Array
 		for _, response := range responses {
-			switch {
-			case response == nil:
-				continue
-			case batch == nil:
-				batch = append(batch, '[')
-			default:
-				batch = append(batch, ',')
+			if response != nil {
+				batch.Add(response)
 			}
-			batch = append(batch, response...)
 		}
-		if batch != nil {
-			c.send(ctx, append(batch, ']'))
+		if !batch.Empty() {
+			c.send(ctx, batch.JSON())
 		}
 	})
 }
@@ -238,11 +234,11 @@ func (c *Conn) route(ctx context.Context, m *jsonrpc.Message, caller *protocol.C
 	case fault != nil:
 		return refuse(m.ID, fault, c.rev)
 	case c.session != nil && (meta.Revision == "" || meta.Revision.Known() && !meta.Revision.Modern()):
-		return bodyOf(c.session.Begin(ctx, m, caller, legacy.Stream{Notifier: protocol.NotifierFunc(c.notify), Send: c.ask}))
+		return bodyOf(c.session.Begin(ctx, m, caller, eraserver.Stream{Notifier: protocol.NotifierFunc(c.notify), Send: c.ask}))
 	case meta.Revision == "" && m.Method == protocol.MethodPing:
 		// Legacy clients may ping before they initialize (2025-11-25
 		// basic/lifecycle, Initialization).
-		return bodyOf(c.legacy.Stateless(c.rev).Begin(ctx, m, caller, legacy.Stream{Notifier: protocol.Discard}))
+		return bodyOf(c.legacy.Stateless(c.rev).Begin(ctx, m, caller, eraserver.Stream{Notifier: protocol.Discard}))
 	case meta.Revision == "" && m.Method != protocol.MethodDiscover:
 		return refuse(m.ID, protocol.Errorf(protocol.CodeInvalidParams,
 			"this request carries no params._meta[%q] and there is no session: send initialize first (2025-11-25 and before) or the metadata (2026-07-28)", protocol.MetaProtocolVersion), c.rev)
@@ -256,12 +252,12 @@ func refuse(id json.RawMessage, fault *protocol.Error, rev protocol.Revision) fu
 }
 
 func (c *Conn) modern(ctx context.Context, m *jsonrpc.Message, meta protocol.Meta, caller *protocol.Caller) func() []byte {
-	if fault := answer.CheckModern(&meta, m.Method); fault != nil {
+	if fault := front.CheckModern(&meta, m.Method); fault != nil {
 		return refuse(m.ID, fault, protocol.Revision20260728)
 	}
 	ctx, end, ok := c.calls.Begin(ctx, m.ID)
 	if !ok {
-		return refuse(m.ID, protocol.Errorf(protocol.CodeInvalidRequest, "a request with id %s is still under way", m.ID), meta.Revision)
+		return refuse(m.ID, protocol.Errorf(protocol.CodeInvalidRequest, "a request with id %s is still under way", clip.Name(m.ID)), meta.Revision)
 	}
 	return func() []byte {
 		defer end()
@@ -271,13 +267,13 @@ func (c *Conn) modern(ctx context.Context, m *jsonrpc.Message, meta protocol.Met
 			ctx, stop = c.stream(ctx, m.ID)
 			defer stop()
 		}
-		res, fault := answer.Modern(ctx, c.log, c.handler, m.ID, &protocol.Request{
-			Method: m.Method, Params: m.Params, Meta: meta, Caller: caller,
-		}, answer.During(ctx, protocol.NotifierFunc(c.notify)))
+		res, fault := c.core.Modern(ctx, &protocol.Request{
+			ID: m.ID, Method: m.Method, Params: m.Params, Meta: meta, Caller: caller,
+		}, front.During(ctx, protocol.NotifierFunc(c.notify)))
 		if jsonrpc.Cancelled(ctx) || m.Method == protocol.MethodListen && ctx.Err() != nil {
 			return nil
 		}
-		return answer.Response(nil, m.ID, res, fault, meta.Revision)
+		return jsonrpc.AppendResponse(nil, m.ID, res, fault, meta.Revision)
 	}
 }
 
@@ -333,6 +329,6 @@ func (c *Conn) deliver(msg []byte) error {
 }
 
 // bodyOf drops what only HTTP has a place for.
-func bodyOf(call func() legacy.Response) func() []byte {
+func bodyOf(call func() eraserver.Response) func() []byte {
 	return func() []byte { return call().Body }
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eraserver"
 )
 
 // Changes that come faster than the client reads become one.
@@ -22,7 +22,7 @@ func TestPostOnce(t *testing.T) {
 	h := protocol.HandlerFunc(func(context.Context, *protocol.Request, protocol.Notifier) (*protocol.Result, error) {
 		return &protocol.Result{}, nil
 	})
-	l := legacy.NewServer(h, log)
+	l := eraserver.NewServer(h, log)
 	defer l.Close()
 	c := New(h, l, log, func(msg []byte) error {
 		<-reading

@@ -2,24 +2,17 @@ package framed
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"log/slog"
-	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/era"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/blame"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eraclient"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
-	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
 )
-
-// DefaultClientMaxMessageBytes is the longest message that is read from a
-// server.
-const DefaultClientMaxMessageBytes = 10 << 20
 
 // The times between restarts. The first restart of a server that has worked
 // for a while is at once.
@@ -29,6 +22,10 @@ const (
 	// stableAfter is how long a server has to live for its end to be no sign
 	// that it ends whenever it is started.
 	stableAfter = time.Minute
+	// maxExcused is how many ends in a row make the pauses no longer because a
+	// request is to blame: who finds ever more such requests must not have the
+	// server started all the time.
+	maxExcused = 20
 	// maxWait is how long a request waits for a restart. Beyond it, it fails.
 	maxWait = time.Second
 )
@@ -37,50 +34,41 @@ const (
 // What a caller has not declared itself is refused when the server asks.
 const sharedCapabilities = `{"roots":{},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}`
 
-// ClientConfig configures a [Client]. The zero value of every field but Dial
-// and Logger means its default.
+// ClientConfig configures a [Client].
 type ClientConfig struct {
 	// Dial starts or reaches the server. It is called again where the stream
-	// has ended. ctx bounds the dialling alone.
+	// has ended. ctx bounds the dialling alone. MaxMessageBytes is the limit of
+	// the streams, for messages to people.
 	Dial func(ctx context.Context) (Stream, error)
-	// Logger gets what goes wrong.
-	Logger *slog.Logger
-	// MaxMessageBytes is the limit of the streams, for messages to people.
-	MaxMessageBytes int
-	// ProbeTimeout is how long a server has to answer server/discover before
-	// it is taken for one that opens with initialize.
-	ProbeTimeout time.Duration
-	// HandshakeTimeout bounds the start of a server and initialize.
-	HandshakeTimeout time.Duration
-	// ParkTimeout and MaxParked bound the calls to legacy servers that wait
-	// for their callers' input, in time and in number.
-	ParkTimeout time.Duration
-	MaxParked   int
-	// ClientInfo is the Implementation object that legacy servers see, and
-	// modern ones of callers that have none.
-	ClientInfo json.RawMessage
 	// Capabilities is the ClientCapabilities object of the session with a
 	// legacy server, which all callers share.
 	Capabilities json.RawMessage
+	// Blame is whether requests may be what ends the stream, as where it is that
+	// of a process. Those that do are refused for a while, so that others go on.
+	Blame bool
+
+	protocol.ClientConfig
 }
 
 // Client is an MCP server behind a stream, as a [protocol.Handler]. The stream
 // is opened by the first request, and again, with growing pauses, where it has
 // ended. Requests under way then fail; none is sent twice.
 type Client struct {
-	cfg    ClientConfig
-	log    *slog.Logger
-	era    *era.Client
-	legacy *legacy.Client
+	cfg ClientConfig
+	log *slog.Logger
+	era *eraclient.Client
 
 	ctx    context.Context //nolint:containedctx // ends the stream, which outlives any call
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
+	blame blame.Tracker
+
 	mu       sync.Mutex
 	starting chan struct{} // closed when the start under way is over, or nil
 	link     *link
 	failures int       // ends in a row of servers that did not live long
+	excused  int       // of them those that a call is to blame for
 	next     time.Time // no start before it
 	lastErr  error     // why the last one has ended
 	closed   bool
@@ -93,27 +81,17 @@ func NewClient(cfg ClientConfig) *Client {
 	if cfg.Capabilities == nil {
 		cfg.Capabilities = json.RawMessage(sharedCapabilities)
 	}
+	cfg.ClientConfig = cfg.WithDefaults()
 	c := &Client{cfg: cfg, log: cfg.Logger}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.legacy = legacy.NewClient(legacy.ClientConfig{
+	c.era = eraclient.New(eraclient.Config{
+		Open: c.open,
 		Dial: []func(context.Context, http.Header) (peer.Conn, error){
 			func(ctx context.Context, _ http.Header) (peer.Conn, error) { return c.open(ctx) },
 		},
-		Logger:           cfg.Logger,
-		ClientInfo:       cfg.ClientInfo,
-		Shared:           cfg.Capabilities,
-		HandshakeTimeout: cfg.HandshakeTimeout,
-		ParkTimeout:      cfg.ParkTimeout,
-		MaxParked:        cfg.MaxParked,
-	})
-	c.era = era.New(era.Config{
-		Open:            c.open,
-		Prepare:         prepare,
-		Legacy:          c.legacy,
 		SilenceIsLegacy: true,
-		ProbeTimeout:    cfg.ProbeTimeout,
-		ClientInfo:      cfg.ClientInfo,
-		Logger:          cfg.Logger,
+		Shared:          cfg.Capabilities,
+		ClientConfig:    cfg.ClientConfig,
 	})
 	return c
 }
@@ -121,6 +99,9 @@ func NewClient(cfg ClientConfig) *Client {
 // Handle asks the server. Where it cannot be asked, the error is a
 // [*protocol.UpstreamError].
 func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	if c.cfg.Blame {
+		return c.guarded(ctx, r, n)
+	}
 	return c.era.Handle(ctx, r, n)
 }
 
@@ -145,20 +126,6 @@ func (c *Client) Close() {
 		l.Close()
 	}
 	c.wg.Wait()
-}
-
-// prepare names the caller: by its credentials, and the host that it is on.
-func prepare(_ context.Context, r *protocol.Request) (*peer.Request, error) {
-	p := &peer.Request{Request: r}
-	if r.Caller != nil {
-		host, _, err := net.SplitHostPort(r.Caller.RemoteAddr)
-		if err != nil {
-			host = r.Caller.RemoteAddr
-		}
-		sum := sha256.Sum256([]byte(host + "\n" + strings.Join(r.Caller.Header.Values("Authorization"), "\n")))
-		p.Identity = string(sum[:])
-	}
-	return p, nil
 }
 
 // open returns the connection to the running server, and starts one where
@@ -213,14 +180,14 @@ func (c *Client) start(ctx context.Context, old *link) (peer.Conn, error) {
 	defer context.AfterFunc(c.ctx, cancel)()
 	stream, err := c.cfg.Dial(dialling)
 	if err != nil {
-		c.ended(started, err)
+		c.ended(started, err, false)
 		return nil, &protocol.UpstreamError{
 			Kind: protocol.UpstreamUnavailable, Message: "the MCP server could not be started", Unsent: true, Err: err,
 		}
 	}
-	l = newLink(c.log, stream)
+	l = newLink(c.log, stream, c.accuse)
 	c.wg.Go(func() {
-		l.serve(c.cfg.MaxMessageBytes, func(why error) { c.ended(started, why) })
+		l.serve(c.cfg.MaxMessageBytes, func(why error, known bool) { c.ended(started, why, known) })
 	})
 	return l, nil
 }
@@ -251,21 +218,26 @@ func (c *Client) pause(ctx context.Context) error {
 	}
 }
 
-// ended records the end of a server.
-func (c *Client) ended(started time.Time, why error) {
+// ended records the end of a server. Where it is known which call is to blame,
+// the next start need not wait for long.
+func (c *Client) ended(started time.Time, why error, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
 	c.lastErr = why
 	if now.Sub(started) >= stableAfter {
-		c.failures = 0
+		c.failures, c.excused = 0, 0
 		return
 	}
 	wait := maxBackoff
-	if c.failures < 16 {
+	switch {
+	case known && c.excused < maxExcused:
+		c.excused++
+		wait = minBackoff
+	case c.failures < 16:
 		wait = min(maxBackoff, minBackoff<<c.failures)
+		c.failures++
 	}
-	c.failures++
 	c.next = now.Add(wait)
 	if !c.closed {
 		c.log.Warn("the MCP server has ended", "error", why, "restart_after", wait)

@@ -4,9 +4,7 @@
 // a line of standard output, a message of an RPC.
 package framed
 
-import (
-	"errors"
-)
+import "errors"
 
 // Stream carries messages both ways.
 type Stream interface {

@@ -22,6 +22,9 @@ type link struct {
 	stop   func() // closes the stream, once
 	writes chan write
 	over   chan struct{} // closed once nothing more is written
+	failed sync.Once
+	accuse func([]*peer.Call) bool
+	known  bool          // what accuse has said when the link failed
 	idle   chan struct{} // closed once the writer has returned
 	served chan struct{} // closed once serve has returned
 }
@@ -31,10 +34,12 @@ type write struct {
 	done    chan error // has room for the outcome
 }
 
-// newLink returns a link over a stream. serve must be called.
-func newLink(log *slog.Logger, stream Stream) *link {
+// newLink returns a link over a stream. serve must be called. When the stream
+// fails, accuse is told which calls are under way, before they fail, and says
+// whether it knows which one is to blame.
+func newLink(log *slog.Logger, stream Stream, accuse func([]*peer.Call) bool) *link {
 	l := &link{
-		stream: stream, stop: sync.OnceFunc(stream.Close),
+		stream: stream, stop: sync.OnceFunc(stream.Close), accuse: accuse,
 		writes: make(chan write), over: make(chan struct{}), idle: make(chan struct{}), served: make(chan struct{}),
 	}
 	l.Channel = peer.NewChannel(log, l.write, func() {
@@ -76,7 +81,7 @@ func (l *link) broken(err error) {
 	select {
 	case <-l.Done():
 	case <-timer.C:
-		l.Fail(peer.Unavailable(err, "the MCP server takes no messages any more"))
+		l.fail(peer.Unavailable(err, "the MCP server takes no messages any more"))
 	}
 }
 
@@ -108,28 +113,39 @@ func (l *link) write(ctx context.Context, message []byte, _ http.Header) error {
 	}
 }
 
-// serve reads until the stream ends, leaves nothing behind, and calls ended.
-func (l *link) serve(limit int, ended func(error)) {
+// fail ends the link, unless it has been closed.
+func (l *link) fail(err error) {
+	l.failed.Do(func() {
+		if l.Err() == nil {
+			l.known = l.accuse(l.InFlight())
+			l.Fail(err)
+		}
+	})
+}
+
+// serve reads until the stream ends, leaves nothing behind, and calls ended with
+// the reason and what accuse has said.
+func (l *link) serve(limit int, ended func(why error, known bool)) {
 	defer close(l.served)
 	err := l.read()
 	switch fault, ok := errors.AsType[*protocol.UpstreamError](err); {
 	case ok:
-		l.Fail(fault)
+		l.fail(fault)
 	case errors.Is(err, ErrTooLong):
-		l.Fail(&protocol.UpstreamError{
+		l.fail(&protocol.UpstreamError{
 			Kind:    protocol.UpstreamTooLarge,
 			Message: fmt.Sprintf("the MCP server sent a message of more than %d bytes", limit),
 			Err:     err,
 		})
 	case errors.Is(err, io.EOF):
-		l.Fail(peer.Unavailable(nil, "the MCP server has ended the connection"))
+		l.fail(peer.Unavailable(nil, "the MCP server has ended the connection"))
 	default:
-		l.Fail(peer.Unavailable(err, "the connection to the MCP server broke"))
+		l.fail(peer.Unavailable(err, "the connection to the MCP server broke"))
 	}
 	l.stop()
 	close(l.over)
 	<-l.idle
-	ended(l.Err())
+	ended(l.Err(), l.known)
 }
 
 func (l *link) read() error {

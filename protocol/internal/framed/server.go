@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/duplex"
-	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eraserver"
 )
 
 // ServerConfig configures [Serve]. All fields must be set.
@@ -56,7 +56,7 @@ func Serve(ctx context.Context, s Stream, cfg ServerConfig) error {
 }
 
 func serve(ctx context.Context, cancel context.CancelCauseFunc, s Stream, cfg ServerConfig) error {
-	l := legacy.NewServer(cfg.Handler, cfg.Logger)
+	l := eraserver.NewServer(cfg.Handler, cfg.Logger)
 	defer l.Close()
 	conn := duplex.New(cfg.Handler, l, cfg.Logger, func(message []byte) error {
 		err := s.Send(message)

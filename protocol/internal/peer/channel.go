@@ -57,6 +57,7 @@ type pending struct {
 	queue   []*jsonrpc.Message
 	bytes   int
 	dropped int
+	broken  error         // the response, where it cannot be read
 	wake    chan struct{} // holds one signal
 }
 
@@ -109,6 +110,17 @@ func (c *Channel) Fail(err error) {
 	}
 }
 
+// InFlight returns the calls that have no response.
+func (c *Channel) InFlight() []*Call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	calls := make([]*Call, 0, len(c.pending))
+	for _, p := range c.pending {
+		calls = append(calls, p.call)
+	}
+	return calls
+}
+
 // Close ends the channel and waits until nothing of it is left.
 func (c *Channel) Close() {
 	c.Fail(Unavailable(ErrClosed, "the connection to the MCP server is closed"))
@@ -152,8 +164,8 @@ func (c *Channel) Call(ctx context.Context, call *Call) (*jsonrpc.Message, error
 		return nil, err
 	}
 	for {
-		if m := c.deliver(ctx, p); m != nil {
-			return m, nil
+		if m, err := c.deliver(ctx, p); m != nil || err != nil {
+			return m, err
 		}
 		select {
 		case <-p.wake:
@@ -162,8 +174,8 @@ func (c *Channel) Call(ctx context.Context, call *Call) (*jsonrpc.Message, error
 			return nil, context.Cause(ctx)
 		case <-c.done:
 			// What came before the end still counts.
-			if m := c.deliver(ctx, p); m != nil {
-				return m, nil
+			if m, err := c.deliver(ctx, p); m != nil || err != nil {
+				return m, err
 			}
 			return nil, c.Err()
 		}
@@ -171,13 +183,13 @@ func (c *Channel) Call(ctx context.Context, call *Call) (*jsonrpc.Message, error
 }
 
 // deliver hands what waits to the call, and returns the response if it is
-// there.
-func (c *Channel) deliver(ctx context.Context, p *pending) *jsonrpc.Message {
+// there, or the error for one that cannot be read.
+func (c *Channel) deliver(ctx context.Context, p *pending) (*jsonrpc.Message, error) {
 	for {
 		c.mu.Lock()
 		if len(p.queue) == 0 {
-			c.mu.Unlock()
-			return nil
+			defer c.mu.Unlock()
+			return nil, p.broken
 		}
 		m := p.queue[0]
 		p.queue[0] = nil
@@ -185,7 +197,7 @@ func (c *Channel) deliver(ctx context.Context, p *pending) *jsonrpc.Message {
 		p.bytes -= size(m)
 		c.mu.Unlock()
 		if m.Kind() == jsonrpc.KindResponse {
-			return m
+			return m, nil
 		}
 		if p.call.Receive != nil {
 			p.call.Receive(ctx, m)
@@ -278,6 +290,11 @@ func (c *Channel) push(p *pending, m *jsonrpc.Message) {
 	}
 	p.queue = append(p.queue, m)
 	p.bytes += size(m)
+	p.signal()
+}
+
+// signal wakes the caller.
+func (p *pending) signal() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -330,8 +347,24 @@ func (c *Channel) only() *pending {
 	return found
 }
 
-// skip drops what is no message.
+// skip drops a line that is not a message. A call that it was the response to fails: its
+// caller would wait in vain.
 func (c *Channel) skip(data []byte, fault *protocol.Error) {
+	c.mu.Lock()
+	only := ""
+	for id := range c.pending {
+		if only = id; len(c.pending) > 1 {
+			only = ""
+			break
+		}
+	}
+	for _, id := range ReadBroken(data).Answered(func(id string) bool { return c.pending[id] != nil }, only) {
+		p := c.pending[id]
+		delete(c.pending, id)
+		p.broken = BrokenResponse(fault)
+		p.signal()
+	}
+	c.mu.Unlock()
 	c.garbage++
 	switch {
 	case c.garbage < maxLoggedGarbage:

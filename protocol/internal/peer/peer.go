@@ -29,9 +29,17 @@ type Request struct {
 	// Header holds what HTTP requests made for it carry beyond what the
 	// protocol wants: credentials and what is forwarded from the caller.
 	Header http.Header
-	// Identity tells callers apart that must not share a session. It is ""
-	// where all callers are one.
+	// Identity tells callers apart that must share nothing: by their principals,
+	// and by what is forwarded from them.
 	Identity string
+}
+
+// Principal returns who the request comes from, or nil.
+func (r *Request) Principal() *protocol.Principal {
+	if r.Caller == nil {
+		return nil
+	}
+	return r.Caller.Principal
 }
 
 // Call is one JSON-RPC request.
@@ -43,6 +51,8 @@ type Call struct {
 	Params json.RawMessage
 	// Header goes on the HTTP request that carries the call.
 	Header http.Header
+	// Principal is who the call is made for, or nil.
+	Principal *protocol.Principal
 	// Modern is true for requests of 2026-07-28 and later: they are not
 	// resumed, and over HTTP their cancellation is the end of the stream.
 	Modern bool
@@ -128,4 +138,9 @@ func Unavailable(err error, message string) *protocol.UpstreamError {
 // Malformed returns the error for a server that says what it must not.
 func Malformed(err error, message string) *protocol.UpstreamError {
 	return &protocol.UpstreamError{Kind: protocol.UpstreamMalformed, Message: message, Err: err}
+}
+
+// BrokenResponse returns the error for a call whose response cannot be read.
+func BrokenResponse(fault *protocol.Error) *protocol.UpstreamError {
+	return Malformed(fault, "the MCP server's response to the request is no valid JSON-RPC message")
 }

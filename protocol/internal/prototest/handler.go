@@ -1,6 +1,3 @@
-// Package prototest has what the tests of the fronts share: a Handler that
-// does what its caller asks for, and the runners of the transcripts in
-// testdata directories.
 package prototest
 
 import (

@@ -6,7 +6,6 @@ package webclient
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -20,13 +19,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/secret"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 )
 
 const (
-	// DefaultMaxMessageBytes bounds one message of a server.
-	DefaultMaxMessageBytes = 10 << 20
 	// maxFaultBytes is how much is read of a response that is no message.
 	maxFaultBytes = 64 << 10
 	// maxRetryAfter bounds what a server may ask for.
@@ -52,19 +50,22 @@ type Config struct {
 	Forward func(ctx context.Context, r *protocol.Request) (http.Header, error)
 	// MaxMessageBytes bounds one message of the server.
 	MaxMessageBytes int
-	Logger          *slog.Logger
+	// Logger gets what goes wrong.
+	Logger *slog.Logger
 }
 
 // Web sends HTTP requests to one server.
 type Web struct {
 	URL *url.URL
+	// Log writes no values that the server has been sent.
 	Log *slog.Logger
 	// Limit bounds one message of the server.
 	Limit int
 
-	cfg  Config
-	http *http.Client
-	own  *http.Transport // to be closed, or nil
+	cfg     Config
+	secrets secret.Values // that the server has been given
+	http    *http.Client
+	own     *http.Transport // to be closed, or nil
 }
 
 // New returns a Web. The error lists all that is wrong with cfg.
@@ -75,9 +76,9 @@ func New(cfg Config) (*Web, error) {
 	case err != nil:
 		faults = append(faults, errors.New("the URL cannot be read")) // its text may hold a password
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		faults = append(faults, fmt.Errorf("URL %q must begin with http:// or https:// and a host", u.Redacted()))
+		faults = append(faults, fmt.Errorf("URL %q must begin with http:// or https:// and a host", secret.URL(cfg.URL)))
 	case u.User != nil:
-		faults = append(faults, fmt.Errorf("URL %q must hold no credentials; use a header", u.Redacted()))
+		faults = append(faults, fmt.Errorf("URL %q must hold no credentials; use a header", secret.URL(cfg.URL)))
 	}
 	if err := checkHeader(cfg.Header); err != nil {
 		faults = append(faults, err)
@@ -86,12 +87,6 @@ func New(cfg Config) (*Web, error) {
 		return nil, errors.Join(faults...)
 	}
 	u.Fragment = ""
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.MaxMessageBytes <= 0 {
-		cfg.MaxMessageBytes = DefaultMaxMessageBytes
-	}
 	w := &Web{URL: u, Log: cfg.Logger, Limit: cfg.MaxMessageBytes, cfg: cfg}
 	if cfg.Client == nil {
 		t, ok := http.DefaultTransport.(*http.Transport)
@@ -105,6 +100,15 @@ func New(cfg Config) (*Web, error) {
 		again := *cfg.Client
 		w.http = &again
 	}
+	w.secrets.AddHeader(cfg.Header)
+	for name, values := range u.Query() {
+		for _, value := range values {
+			if secret.Name(name) {
+				w.secrets.Add(name, value)
+			}
+		}
+	}
+	w.Log = w.secrets.Logger(w.Log)
 	w.http.CheckRedirect = checkRedirect
 	return w, nil
 }
@@ -125,6 +129,19 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 		return errRedirect
 	}
 	return nil
+}
+
+// secretsIn returns the headers of a call that a server must not be heard to
+// repeat. The transport's own mirror the request: an error may name what was asked
+// for.
+func secretsIn(call http.Header) http.Header {
+	secrets := make(http.Header)
+	for name, values := range call {
+		if name = http.CanonicalHeaderKey(name); !reserved(name) || name == "Mcp-Session-Id" {
+			secrets[name] = values
+		}
+	}
+	return secrets
 }
 
 // reserved reports whether a header belongs to the transports.
@@ -165,18 +182,21 @@ func validValue(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// Prepare asks for what one request of a caller carries.
-func (w *Web) Prepare(ctx context.Context, r *protocol.Request) (*peer.Request, error) {
-	p := &peer.Request{Request: r}
+// Redact returns an error without the values of headers and tokens that the
+// server has been sent.
+func (w *Web) Redact(err error) error { return peer.Redact(&w.secrets, err) }
+
+// Forward returns the headers that requests made for one of a caller carry, or
+// nil for none.
+func (w *Web) Forward(ctx context.Context, r *protocol.Request) (http.Header, error) {
 	if w.cfg.Forward == nil {
-		return p, nil
+		return nil, nil //nolint:nilnil // no headers are a header
 	}
 	given, err := w.cfg.Forward(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	p.Header = make(http.Header, len(given))
-	sum := sha256.New()
+	header := make(http.Header, len(given))
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !validName(name) || reserved(http.CanonicalHeaderKey(name)) {
 			continue
@@ -185,12 +205,10 @@ func (w *Web) Prepare(ctx context.Context, r *protocol.Request) (*peer.Request, 
 			if !validValue(v) {
 				return nil, protocol.Errorf(protocol.CodeInvalidRequest, "the header %s has characters that cannot be forwarded", name)
 			}
-			p.Header.Add(name, v)
-			fmt.Fprintf(sum, "%q: %q\n", http.CanonicalHeaderKey(name), v)
+			header.Add(name, v)
 		}
 	}
-	p.Identity = string(sum.Sum(nil))
-	return p, nil
+	return header, nil
 }
 
 // Do sends a request. Headers of the call replace those of the configuration,
@@ -210,6 +228,7 @@ func (w *Web) Do(ctx context.Context, method string, u *url.URL, body []byte, ca
 			r.Header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
+	w.secrets.Sent(secretsIn(call))
 	if w.cfg.Token != nil {
 		token, err := w.cfg.Token(ctx)
 		switch {
@@ -221,24 +240,30 @@ func (w *Web) Do(ctx context.Context, method string, u *url.URL, body []byte, ca
 			return nil, &protocol.UpstreamError{Kind: protocol.UpstreamUnauthenticated, Message: "the token for the MCP server has characters that cannot be sent", Unsent: true}
 		case token != "":
 			r.Header["Authorization"] = []string{"Bearer " + token}
+			w.secrets.Sent(http.Header{"Authorization": r.Header["Authorization"]})
 		}
 	}
 	response, err := w.http.Do(r)
 	if err != nil {
-		return nil, w.transportFault(ctx, err)
+		return nil, w.transportFault(ctx, response, err)
 	}
 	return response, nil
 }
 
 // transportFault says why there is no response.
-func (w *Web) transportFault(ctx context.Context, err error) error {
+func (w *Web) transportFault(ctx context.Context, response *http.Response, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, errRedirect) {
-		return &protocol.UpstreamError{Kind: protocol.UpstreamRejected, Message: "the MCP server redirects to where requests are not sent", Unsent: true, Err: err}
+		fault := &protocol.UpstreamError{Kind: protocol.UpstreamRejected, Message: "the MCP server redirects to where requests are not sent", Unsent: true, Err: err}
+		if response != nil {
+			fault.Hint = redirectHint(w.URL, response.Header.Get("Location"))
+		}
+		return fault
 	}
 	fault := peer.Unavailable(err, "the MCP server could not be reached")
+	fault.Hint = connectionHint(w.URL, err)
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		fault.Unsent = true
 	}
@@ -252,7 +277,9 @@ func (w *Web) transportFault(ctx context.Context, err error) error {
 // as it may tell something, and returns it with the fault.
 func (w *Web) ReadFault(response *http.Response) ([]byte, *protocol.UpstreamError) {
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxFaultBytes)) // what is there will do
-	return body, Fault(response, body)
+	fault := Fault(response, body)
+	fault.Hint = responseHint(w.URL, response, body)
+	return body, fault
 }
 
 // Fault returns the fault that the status of a response is.
@@ -299,6 +326,13 @@ func retryAfter(header http.Header) time.Duration {
 		d = time.Until(t)
 	}
 	return min(max(d, 0), maxRetryAfter)
+}
+
+// NoMessage returns the fault for a response whose content is of another type.
+func (w *Web) NoMessage(response *http.Response) *protocol.UpstreamError {
+	fault := peer.Malformed(fmt.Errorf("content type %.100q", response.Header.Get("Content-Type")), "the MCP server answered neither JSON nor an event stream")
+	fault.Hint = responseHint(w.URL, response, nil)
+	return fault
 }
 
 // TooLarge returns the fault for a message beyond the limit.
