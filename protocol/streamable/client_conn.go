@@ -52,7 +52,9 @@ type clientConn struct {
 type expectedCall struct {
 	*peer.Call
 
-	take func(*jsonrpc.Message) // a response that comes on another stream; under the lock
+	// take takes a response that comes on another stream, or the error for one
+	// that cannot be read. It runs under the lock.
+	take func(*jsonrpc.Message, error)
 }
 
 var _ peer.Conn = (*clientConn)(nil)
@@ -223,8 +225,8 @@ func (c *clientConn) Call(ctx context.Context, call *peer.Call) (*jsonrpc.Messag
 			c.tellCancelled(ctx, call)
 		})
 	}
-	if late := answered(); late != nil && err != nil {
-		return late, nil
+	if late, fault := answered(); err != nil && (late != nil || fault != nil) {
+		return late, fault
 	}
 	return m, err
 }
@@ -240,25 +242,29 @@ func (c *clientConn) tellCancelled(ctx context.Context, call *peer.Call) {
 var errAnswered = errors.New("answered on another stream")
 
 // expect registers a call of a session. The function it returns ends that, and
-// returns the response that has come on the GET stream, if it has.
-func (c *clientConn) expect(call *peer.Call, cancel context.CancelCauseFunc) func() *jsonrpc.Message {
+// returns the response that has come on the GET stream, if it has, or the error
+// for one that cannot be read.
+func (c *clientConn) expect(call *peer.Call, cancel context.CancelCauseFunc) func() (*jsonrpc.Message, error) {
 	if call.Modern {
-		return func() *jsonrpc.Message { return nil }
+		return func() (*jsonrpc.Message, error) { return nil, nil }
 	}
-	var response *jsonrpc.Message
+	var (
+		response *jsonrpc.Message
+		fault    error
+	)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.expected[string(call.ID)] = &expectedCall{Call: call, take: func(m *jsonrpc.Message) {
-		if response == nil {
-			response = m
+	c.expected[string(call.ID)] = &expectedCall{Call: call, take: func(m *jsonrpc.Message, err error) {
+		if response == nil && fault == nil {
+			response, fault = m, err
 			cancel(errAnswered)
 		}
 	}}
-	return func() *jsonrpc.Message {
+	return func() (*jsonrpc.Message, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.expected, string(call.ID))
-		return response
+		return response, fault
 	}
 }
 
@@ -267,10 +273,22 @@ func (c *clientConn) answer(m *jsonrpc.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if call := c.expected[string(m.ID)]; call != nil {
-		call.take(m)
+		call.take(m, nil)
 		return
 	}
 	c.web.Log.Debug("a response to no request was ignored", "id", string(m.ID))
+}
+
+// broken takes what has come on the GET stream and is no message. A call that it
+// was the response to fails.
+func (c *clientConn) broken(data []byte, fault *protocol.Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	open := func(id string) bool { return c.expected[id] != nil }
+	for _, id := range peer.ReadBroken(data).Answered(open, "") { // every call has a stream of its own, where it may be answered yet
+		c.expected[id].take(nil, peer.BrokenResponse(fault))
+	}
+	c.web.Log.Debug("an event outside any call that is no message was skipped", "error", fault.Message)
 }
 
 func (c *clientConn) call(ctx context.Context, call *peer.Call) (*jsonrpc.Message, error) {
@@ -298,7 +316,7 @@ func (c *clientConn) call(ctx context.Context, call *peer.Call) (*jsonrpc.Messag
 	}
 	defer webclient.Drop(response)
 	if !webclient.IsJSON(response) {
-		return nil, peer.Malformed(fmt.Errorf("content type %.100q", response.Header.Get("Content-Type")), "the MCP server answered neither JSON nor an event stream")
+		return nil, c.web.NoMessage(response)
 	}
 	body, err := c.web.ReadAll(ctx, response.Body)
 	if err != nil {

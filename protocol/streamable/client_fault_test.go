@@ -1,11 +1,13 @@
 package streamable_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -193,7 +195,7 @@ func TestClientFaults(t *testing.T) {
 			c := startFake(t, modern(tt.answer), func(cfg *streamable.ClientConfig) { cfg.MaxMessageBytes = 1000 })
 			got := errorOf(t, c)
 			text := got.Error()
-			got.Message, got.Err = "", nil
+			got.Message, got.Hint, got.Err = "", "", nil
 			if *got != tt.want || tt.err != "" && text != tt.err {
 				t.Errorf("got %+v\nwant %+v\ntext %s\nwant %s", *got, tt.want, text, tt.err)
 			}
@@ -542,9 +544,11 @@ func TestUnknownMethod(t *testing.T) {
 	}
 }
 
-// TestParkedLimit: calls that wait are counted.
+// TestParkedLimit: of the calls of one caller that wait, there is a limit, and
+// the oldest make room.
 func TestParkedLimit(t *testing.T) {
 	t.Parallel()
+	cancelled := make(chan string, 3)
 	c := startFake(t, past(func(w http.ResponseWriter, r *http.Request, m message) {
 		if m.Method != "tools/call" {
 			w.WriteHeader(http.StatusAccepted)
@@ -554,13 +558,79 @@ func TestParkedLimit(t *testing.T) {
 		fmt.Fprint(w, `data: {"jsonrpc":"2.0","id":"q","method":"roots/list"}`+"\n\n")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
-	}), func(cfg *streamable.ClientConfig) { cfg.MaxParked = 2 })
+		cancelled <- string(m.Params)
+	}), func(cfg *streamable.ClientConfig) { cfg.MaxParkedPerCaller = 2 })
 	for i := range 3 {
-		r := toolCall("x")
+		r := toolCall(fmt.Sprint("call-", i))
 		r.Meta.Capabilities = json.RawMessage(`{"roots":{}}`)
-		_, err := c.Handle(t.Context(), r, protocol.Discard)
-		if (err != nil) != (i == 2) || err != nil && err.Error() != "too many calls wait for input already" {
-			t.Errorf("call %d: %v", i, err)
+		if res, err := c.Handle(t.Context(), r, protocol.Discard); err != nil || res.Type != protocol.ResultInputRequired {
+			t.Errorf("call %d: %v, %v", i, res, err)
 		}
+	}
+	if got := prototest.Await(t, cancelled, "the cancellation"); !strings.Contains(got, "call-0") {
+		t.Errorf("cancelled %s, want the oldest", got)
+	}
+	if len(cancelled) != 0 {
+		t.Errorf("cancelled as well: %s", <-cancelled)
+	}
+}
+
+// TestSecretsOfTheClient: a server that repeats what it has been sent tells
+// nobody.
+func TestSecretsOfTheClient(t *testing.T) {
+	t.Parallel()
+	echo := func(r *http.Request) string {
+		return r.Header.Get("Authorization") + " " + r.Header.Get("X-Api-Key") + " " + r.Header.Get("Cookie") + " " + r.URL.RawQuery
+	}
+	for name, f := range map[string]fake{
+		"HTTP error": func(w http.ResponseWriter, r *http.Request, _ message) {
+			http.Error(w, echo(r), http.StatusInternalServerError)
+		},
+		"JSON-RPC": func(w http.ResponseWriter, r *http.Request, m message) {
+			m.fault(w, fmt.Sprintf(`{"code":-1,"message":%q,"data":[%q]}`, echo(r), echo(r)))
+		},
+		"content type":  func(w http.ResponseWriter, r *http.Request, _ message) { w.Header().Set("Content-Type", echo(r)) },
+		"no connection": func(http.ResponseWriter, *http.Request, message) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			c := startFake(t, modern(f), func(cfg *streamable.ClientConfig) {
+				cfg.URL += "?access_token=in-the-url"
+				cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				cfg.Header = http.Header{"X-Api-Key": {"configured"}}
+				cfg.Token = func(context.Context) (string, error) { return "the-token", nil }
+				cfg.Forward = func(context.Context, *protocol.Request) (http.Header, error) {
+					return http.Header{"Cookie": {"session=forwarded"}}, nil
+				}
+			})
+			_, err := c.Handle(t.Context(), toolCall("x"), protocol.Discard)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			text := err.Error() + log.String()
+			if fault, ok := errors.AsType[*protocol.Error](err); ok {
+				text += string(fault.Data)
+			}
+			for _, secret := range []string{"the-token", "configured", "forwarded", "in-the-url"} {
+				if strings.Contains(text, secret) {
+					t.Errorf("%s is in %s", secret, text)
+				}
+			}
+		})
+	}
+}
+
+// TestErrorsNameWhatWasAskedFor: the header Mcp-Name, which mirrors a request, is
+// no secret.
+func TestErrorsNameWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	c := startFake(t, modern(func(w http.ResponseWriter, r *http.Request, m message) {
+		m.fault(w, fmt.Sprintf(`{"code":-32602,"message":"There is no %s.","data":{"uri":%q}}`, r.Header.Get("Mcp-Name"), r.Header.Get("Mcp-Name")))
+	}))
+	_, err := c.Handle(t.Context(), toolCall("a-long-name"), protocol.Discard)
+	fault, ok := errors.AsType[*protocol.Error](err)
+	if !ok || fault.Message != "There is no a-long-name." || string(fault.Data) != `{"uri":"a-long-name"}` {
+		t.Errorf("%v, data %s", err, fault.Data)
 	}
 }

@@ -217,7 +217,7 @@ func (c *clientConn) strays(events *eventstream.Reader) (some bool) {
 		}
 		m, fault := jsonrpc.Parse(e.Data)
 		if fault != nil {
-			c.web.Log.Debug("an event outside any call that is no message was skipped")
+			c.broken(e.Data, fault)
 			continue
 		}
 		if m.Kind() == jsonrpc.KindResponse {

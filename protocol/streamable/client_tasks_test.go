@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -114,5 +115,24 @@ func TestTaskFaults(t *testing.T) {
 				t.Errorf("asked for again: %s, want %s", got, tt.again)
 			}
 		})
+	}
+}
+
+// TestTimeoutOfTask: a call that the server runs as a task may last longer than
+// the limit of a request.
+func TestTimeoutOfTask(t *testing.T) {
+	t.Parallel()
+	const limit = time.Second
+	c := startFake(t, tasked(func(w http.ResponseWriter, _ *http.Request, m message) {
+		if m.Method == "tasks/get" {
+			<-time.After(limit + limit/2)
+			m.result(w, taskOf("completed"))
+			return
+		}
+		m.result(w, `{"content":[]}`)
+	}))
+	res, err := protocol.Timeout(limit)(c).Handle(t.Context(), toolCall("x"), protocol.Discard)
+	if err != nil || string(res.Body) != `{"content":[]}` {
+		t.Errorf("%v, %v", res, err)
 	}
 }

@@ -159,7 +159,7 @@ func TestClientConfig(t *testing.T) {
 	}{
 		{streamable.ClientConfig{}, `streamable: URL "" must begin with http:// or https:// and a host`},
 		{streamable.ClientConfig{URL: "ftp://x"}, `streamable: URL "ftp://x" must begin with http:// or https:// and a host`},
-		{streamable.ClientConfig{URL: "http://u:secret@x"}, `streamable: URL "http://u:xxxxx@x" must hold no credentials; use a header`},
+		{streamable.ClientConfig{URL: "http://u:secret@x"}, `streamable: URL "http://x" must hold no credentials; use a header`},
 		{streamable.ClientConfig{URL: "http://u:secret@%"}, `streamable: the URL cannot be read`},
 		{
 			streamable.ClientConfig{URL: "http://x", Header: http.Header{"A b": nil, "Mcp-Name": {"x"}, "X": {"\n"}}},
@@ -345,7 +345,11 @@ func TestAnswerElsewhere(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.(http.Flusher).Flush()
 		for _, id := range []string{"77", string(m.ID)} {
-			answers <- `{"jsonrpc":"2.0","id":` + id + `,"result":{"id":` + id + `}}`
+			answer := `{"jsonrpc":"2.0","id":` + id + `,"result":{"id":` + id + `}}`
+			if strings.Contains(m.body, `"broken"`) {
+				answer = strings.TrimSuffix(answer, "}}")
+			}
+			answers <- answer
 		}
 		<-r.Context().Done()
 	})
@@ -370,5 +374,9 @@ func TestAnswerElsewhere(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(res.Body), `{"id":`) || string(res.Body) == `{"id":77}` {
 			t.Errorf("%v, %v", res, err)
 		}
+	}
+	_, err := c.Handle(t.Context(), toolCall("broken"), protocol.Discard)
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); !ok || fault.Kind != protocol.UpstreamMalformed {
+		t.Errorf("a response that is cut off: %v", err)
 	}
 }

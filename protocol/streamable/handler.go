@@ -1,13 +1,6 @@
-// Package streamable serves MCP over Streamable HTTP on one endpoint, all
-// revisions that have it: requests of 2026-07-28 are answered each by itself
-// (basic/transports/streamable-http), those of 2025-03-26 to 2025-11-25 in
-// sessions, with a GET stream and resumable event streams
-// (2025-11-25 basic/transports). [Handler] is the server's side, [Client] asks
-// a server.
 package streamable
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,17 +11,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/bounded"
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
 	"github.com/mcp-bridge/mcp-bridge/internal/guard"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eraserver"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eventstream"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/httpbody"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
-	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
 )
 
 // Defaults of [Config].
 const (
 	// DefaultMaxMessageBytes bounds the body of a POST.
 	DefaultMaxMessageBytes = 4 << 20
+	// DefaultBodyTimeout is how long a client may take to send the body of a POST.
+	DefaultBodyTimeout = httpbody.DefaultTimeout
 	// DefaultStreamAfter is how long a request may take before its response
 	// becomes an event stream, so that proxies and clients see life.
 	DefaultStreamAfter = time.Second
@@ -39,6 +37,10 @@ const (
 	DefaultSessionIdle = 30 * time.Minute
 	// DefaultMaxSessions bounds the legacy sessions of one Handler.
 	DefaultMaxSessions = 10_000
+	// DefaultMaxSessionsPerCaller bounds those of one caller.
+	DefaultMaxSessionsPerCaller = 1000
+	// DefaultMaxBufferedBytes bounds what the event streams of one caller hold.
+	DefaultMaxBufferedBytes = 64 << 20
 	// MaxBatch is how many messages a batch may hold.
 	MaxBatch = 128
 )
@@ -59,11 +61,16 @@ type Config struct {
 	// AllowedHosts are the host names, without port, that requests may be
 	// addressed to, beside loopback ones. "*" allows any. Where it is empty,
 	// connections that arrive on a loopback address must be addressed to a
-	// loopback name, which stops DNS rebinding, and others may name any.
+	// loopback name, which stops DNS rebinding, and others may name any; requests
+	// from a browser's page must then come from AllowedOrigins, or from the IP
+	// address that they are addressed to.
 	AllowedHosts []string
 
 	// MaxMessageBytes bounds the body of a POST.
 	MaxMessageBytes int64
+	// BodyTimeout is how long a client may take to send the body of a POST, and
+	// one second more for every 4 KiB that have arrived.
+	BodyTimeout time.Duration
 	// StreamAfter is how long a request may take before its response becomes
 	// an event stream.
 	StreamAfter time.Duration
@@ -71,20 +78,27 @@ type Config struct {
 	KeepAlive time.Duration
 	// SessionIdle is how long a legacy session may be idle.
 	SessionIdle time.Duration
-	// MaxSessions bounds the legacy sessions. Once it is reached, the session
-	// that has been idle longest makes room.
-	MaxSessions int
+	// MaxSessions bounds the legacy sessions, and MaxSessionsPerCaller those of
+	// one caller, by [protocol.Principal.Quota]. An idle session makes room: the
+	// oldest of the same caller, or at MaxSessions of the caller who has most.
+	MaxSessions, MaxSessionsPerCaller int
+	// MaxBufferedBytes bounds the bytes that the event streams of one caller's
+	// legacy sessions hold together. Beyond it, streams that nobody reads are
+	// forgotten, the oldest first.
+	MaxBufferedBytes int64
 }
 
 // Handler is the MCP endpoint: an [http.Handler] for one path. Close it to
 // end its sessions.
 type Handler struct {
 	cfg      Config
+	core     front.Core
 	log      *slog.Logger
-	legacy   *legacy.Server
+	legacy   *eraserver.Server
 	guard    guard.Policy
 	params   *paramCheck
-	sessions *sessions
+	accounts *accounts
+	sessions *bounded.Set[*session]
 	workers  *workers // run legacy calls, which may outlive their requests
 
 	mu     sync.Mutex
@@ -105,6 +119,9 @@ func New(cfg Config) (*Handler, error) {
 	if cfg.MaxMessageBytes <= 0 {
 		cfg.MaxMessageBytes = DefaultMaxMessageBytes
 	}
+	if cfg.BodyTimeout <= 0 {
+		cfg.BodyTimeout = DefaultBodyTimeout
+	}
 	if cfg.StreamAfter <= 0 {
 		cfg.StreamAfter = DefaultStreamAfter
 	}
@@ -117,17 +134,26 @@ func New(cfg Config) (*Handler, error) {
 	if cfg.MaxSessions <= 0 {
 		cfg.MaxSessions = DefaultMaxSessions
 	}
+	if cfg.MaxSessionsPerCaller <= 0 {
+		cfg.MaxSessionsPerCaller = DefaultMaxSessionsPerCaller
+	}
+	if cfg.MaxBufferedBytes <= 0 {
+		cfg.MaxBufferedBytes = DefaultMaxBufferedBytes
+	}
 	policy := guard.Policy{Origins: cfg.AllowedOrigins, Hosts: cfg.AllowedHosts}
 	if err := policy.Validate(); err != nil {
 		return nil, fmt.Errorf("streamable: %w", err)
 	}
+	core := front.Core{Handler: cfg.Handler, Log: cfg.Logger}
 	return &Handler{
 		cfg:      cfg,
+		core:     core,
 		guard:    policy,
 		log:      cfg.Logger,
-		legacy:   legacy.NewServer(cfg.Handler, cfg.Logger),
-		params:   newParamCheck(cfg.Handler, cfg.Logger),
-		sessions: newSessions(cfg.MaxSessions, cfg.SessionIdle),
+		legacy:   eraserver.NewServer(cfg.Handler, cfg.Logger),
+		params:   newParamCheck(core),
+		accounts: newAccounts(cfg.MaxBufferedBytes),
+		sessions: newSessions(&cfg),
 		workers:  newWorkers(),
 	}, nil
 }
@@ -140,7 +166,7 @@ func (h *Handler) Close() {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
-	h.sessions.close()
+	h.sessions.Close()
 	h.wg.Wait()
 	h.workers.close()
 	h.legacy.Close()
@@ -196,16 +222,12 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusUnsupportedMediaType, nil, protocol.Errorf(protocol.CodeInvalidRequest, "Content-Type must be application/json"), rev)
 		return
 	}
-	body, err := readBody(w, r, h.cfg.MaxMessageBytes)
+	body, err := httpbody.Read(w, r, httpbody.Limits{Bytes: h.cfg.MaxMessageBytes, Timeout: h.cfg.BodyTimeout})
 	if err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			writeError(w, http.StatusRequestEntityTooLarge, nil, protocol.Errorf(protocol.CodeInvalidRequest, "the message is longer than %d bytes", h.cfg.MaxMessageBytes), rev)
-			return
-		}
-		writeError(w, http.StatusBadRequest, nil, protocol.Errorf(protocol.CodeParseError, "the body could not be read"), rev)
+		h.unreadable(w, err, rev)
 		return
 	}
-	caller := &protocol.Caller{Transport: "http", Header: r.Header, RemoteAddr: r.RemoteAddr}
+	caller := newCaller(r)
 	if jsonrpc.IsBatch(body) {
 		h.legacyBatch(w, r, body, caller, accept)
 		return
@@ -227,20 +249,20 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	h.legacyPost(w, r, m, caller, accept)
 }
 
-// maxTrusted bounds the memory that a Content-Length gets in advance. What is
-// longer gets more as it arrives.
-const maxTrusted = 256 << 10
+func newCaller(r *http.Request) *protocol.Caller {
+	return protocol.NewCaller(r.Context(), "http", r.Header, r.RemoteAddr)
+}
 
-// readBody reads the body of a request up to limit, beyond which it returns an
-// [*http.MaxBytesError]. A body that says how long it is, and is no longer than
-// maxTrusted, is read into memory of its size.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	var body bytes.Buffer
-	if n := min(r.ContentLength, limit, maxTrusted); n > 0 {
-		body.Grow(int(n) + bytes.MinRead) // ReadFrom wants room to see the end
+// unreadable answers a request whose body could not be read.
+func (h *Handler) unreadable(w http.ResponseWriter, err error, rev protocol.Revision) {
+	status, fault := http.StatusBadRequest, protocol.Errorf(protocol.CodeParseError, "the body could not be read")
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		status = http.StatusRequestEntityTooLarge
+		fault = protocol.Errorf(protocol.CodeInvalidRequest, "the message is longer than %d bytes", h.cfg.MaxMessageBytes)
+	} else if errors.Is(err, httpbody.ErrTooSlow) {
+		status, fault = http.StatusRequestTimeout, protocol.Errorf(protocol.CodeInvalidRequest, "%v", err)
 	}
-	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
-	return body.Bytes(), err
+	writeError(w, status, nil, fault, rev)
 }
 
 // isJSON reports whether a Content-Type is that of JSON, whatever its

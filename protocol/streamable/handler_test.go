@@ -1,6 +1,8 @@
 package streamable_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/prototest"
 	"github.com/mcp-bridge/mcp-bridge/protocol/streamable"
 )
@@ -342,4 +345,27 @@ func TestConcurrency(t *testing.T) {
 	})
 	wg.Wait()
 	h.Close()
+}
+
+// TestIdleSessionsEnd: sessions that nobody uses go without any request.
+func TestIdleSessionsEnd(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	url, _ := start(t, streamable.Config{
+		SessionIdle: 20 * time.Millisecond,
+		Handler: protocol.HandlerFunc(func(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+			if r.Method != protocol.MethodListen {
+				return &protocol.Result{Body: json.RawMessage(`{"capabilities":{"tools":{"listChanged":true}}}`)}, nil
+			}
+			// What all sessions share lasts as long as one of them.
+			if err := n.Notify(ctx, &protocol.Notification{Method: protocol.NotificationAcknowledged}); err != nil {
+				return nil, err
+			}
+			<-ctx.Done()
+			close(ended)
+			return nil, context.Cause(ctx)
+		}),
+	})
+	open(t, url, "2025-11-25")
+	<-ended
 }

@@ -7,10 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eraserver"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eventstream"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
-	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
 )
 
 const sessionHeader = "Mcp-Session-Id"
@@ -19,9 +21,9 @@ const sessionHeader = "Mcp-Session-Id"
 const retryAfter = time.Second
 
 // find returns the session that a legacy request belongs to: the one it
-// names, or one for this request alone where it names none. An unknown id is
-// a 404, never a new session.
-func (h *Handler) find(w http.ResponseWriter, r *http.Request, id json.RawMessage) (_ *legacy.Session, _ *session, release func(), ok bool) {
+// names, or one for this request alone where it names none. An unknown id, and
+// that of a session of somebody else, is a 404, never a new session.
+func (h *Handler) find(w http.ResponseWriter, r *http.Request, caller *protocol.Caller, id json.RawMessage) (_ *eraserver.Session, _ *session, release func(), ok bool) {
 	version := protocol.Revision(r.Header.Get("Mcp-Protocol-Version"))
 	if version != "" && !version.Known() {
 		fault := protocol.UnsupportedVersion(string(version))
@@ -30,12 +32,12 @@ func (h *Handler) find(w http.ResponseWriter, r *http.Request, id json.RawMessag
 		return nil, nil, nil, false
 	}
 	if sid := r.Header.Get(sessionHeader); sid != "" {
-		s, release := h.sessions.get(sid)
-		if s == nil {
+		s, ok := h.sessions.Get(sid)
+		if !ok || s.key != front.SessionKey(caller.Principal) {
 			writeError(w, http.StatusNotFound, id, protocol.Errorf(protocol.CodeInvalidRequest, "there is no such session; send initialize to open one"), headerRevision(version))
 			return nil, nil, nil, false
 		}
-		return s.Session, s, release, true
+		return s.Session, s, s.use(), true
 	}
 	rev := headerRevision(version)
 	if rev.Modern() {
@@ -50,7 +52,7 @@ func (h *Handler) legacyPost(w http.ResponseWriter, r *http.Request, m *jsonrpc.
 		h.initialize(w, r, m, caller, accept)
 		return
 	}
-	ls, s, release, ok := h.find(w, r, m.ID)
+	ls, s, release, ok := h.find(w, r, caller, m.ID)
 	if !ok {
 		return
 	}
@@ -60,13 +62,13 @@ func (h *Handler) legacyPost(w http.ResponseWriter, r *http.Request, m *jsonrpc.
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	h.run(w, r, ls, s, accept, func(ctx context.Context, st legacy.Stream) legacy.Response {
+	h.run(w, r, ls, s, accept, func(ctx context.Context, st eraserver.Stream) eraserver.Response {
 		return ls.Call(ctx, m, caller, st)
 	})
 }
 
 // hear takes a message of the client that gets no response.
-func (h *Handler) hear(ctx context.Context, ls *legacy.Session, m *jsonrpc.Message) {
+func (h *Handler) hear(ctx context.Context, ls *eraserver.Session, m *jsonrpc.Message) {
 	switch {
 	case m.Kind() == jsonrpc.KindNotification:
 		ls.Notified(m)
@@ -76,7 +78,7 @@ func (h *Handler) hear(ctx context.Context, ls *legacy.Session, m *jsonrpc.Messa
 }
 
 func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, m *jsonrpc.Message, caller *protocol.Caller, accept accept) {
-	s := newSession()
+	s := newSession(caller.Principal, h.accounts)
 	ls, res, fault := h.legacy.Open(r.Context(), m.Params, caller, s.post)
 	if fault != nil {
 		s.end()
@@ -84,7 +86,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, m *jsonrpc.
 		return
 	}
 	s.Session = ls
-	if !h.sessions.add(s) {
+	if !h.sessions.Add(s.id, caller.Principal.Quota(), s) {
 		s.end()
 		w.Header().Set("Retry-After", "10")
 		writeError(w, http.StatusServiceUnavailable, m.ID, protocol.Errorf(protocol.CodeInternalError, "too many sessions are open; try again later"), ls.Revision)
@@ -104,7 +106,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, m *jsonrpc.
 // legacyBatch answers a batch, which only revision 2025-03-26 has on this
 // transport.
 func (h *Handler) legacyBatch(w http.ResponseWriter, r *http.Request, body []byte, caller *protocol.Caller, accept accept) {
-	ls, s, release, ok := h.find(w, r, nil)
+	ls, s, release, ok := h.find(w, r, caller, nil)
 	if !ok {
 		return
 	}
@@ -140,28 +142,23 @@ func (h *Handler) legacyBatch(w http.ResponseWriter, r *http.Request, body []byt
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	h.run(w, r, ls, s, accept, func(ctx context.Context, st legacy.Stream) legacy.Response {
+	h.run(w, r, ls, s, accept, func(ctx context.Context, st eraserver.Stream) eraserver.Response {
 		answered := make([][]byte, len(requests))
 		var wg sync.WaitGroup
 		for i, m := range requests {
 			wg.Go(func() { answered[i] = ls.Call(ctx, m, caller, st).Body })
 		}
 		wg.Wait()
-		var batch []byte
+		var batch mcpjson.Array
 		for _, response := range append(responses, answered...) {
-			if response == nil {
-				continue // cancelled
+			if response != nil { // not cancelled
+				batch.Add(response)
 			}
-			sep := byte(',')
-			if batch == nil {
-				sep = '['
-			}
-			batch = append(append(batch, sep), response...)
 		}
-		if batch == nil {
-			return legacy.Response{}
+		if batch.Empty() {
+			return eraserver.Response{}
 		}
-		return legacy.Response{Body: append(batch, ']')}
+		return eraserver.Response{Body: batch.JSON()}
 	})
 }
 
@@ -170,7 +167,7 @@ func (h *Handler) legacyBatch(w http.ResponseWriter, r *http.Request, body []byt
 // call goes on when the connection breaks, because that is no cancellation
 // (2025-11-25 basic/transports, Sending Messages to the Server), and its
 // stream can be resumed in a session.
-func (h *Handler) run(w http.ResponseWriter, r *http.Request, ls *legacy.Session, s *session, accept accept, call func(context.Context, legacy.Stream) legacy.Response) {
+func (h *Handler) run(w http.ResponseWriter, r *http.Request, ls *eraserver.Session, s *session, accept accept, call func(context.Context, eraserver.Stream) eraserver.Response) {
 	var (
 		ctx       = r.Context()
 		st        *stream
@@ -180,9 +177,9 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, ls *legacy.Session
 		st = s.newStream()
 		ctx = s.ctx // the caller's values are in the Request
 	} else {
-		st = newStream("1")
+		st = newStream("1", nil)
 	}
-	out := legacy.Stream{Notifier: protocol.NotifierFunc(func(_ context.Context, n *protocol.Notification) error {
+	out := eraserver.Stream{Notifier: protocol.NotifierFunc(func(_ context.Context, n *protocol.Notification) error {
 		if accept.stream {
 			st.append(jsonrpc.AppendNotification(nil, n))
 		}
@@ -249,7 +246,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Accept must list text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	ls, s, release, ok := h.find(w, r, nil)
+	ls, s, release, ok := h.find(w, r, newCaller(r), nil)
 	if !ok {
 		return
 	}
@@ -277,7 +274,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 
 // pump writes the events of st after number from, until the stream is over,
 // the client is gone, or another connection takes over.
-func (h *Handler) pump(w http.ResponseWriter, r *http.Request, ls *legacy.Session, s *session, st *stream, from int, opening bool) {
+func (h *Handler) pump(w http.ResponseWriter, r *http.Request, ls *eraserver.Session, s *session, st *stream, from int, opening bool) {
 	rc := http.NewResponseController(w)
 	reader := st.attach()
 	defer func() {
@@ -331,7 +328,7 @@ func (h *Handler) pump(w http.ResponseWriter, r *http.Request, ls *legacy.Sessio
 
 // delete ends a session at its client's wish.
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
-	_, s, release, ok := h.find(w, r, nil)
+	_, s, release, ok := h.find(w, r, newCaller(r), nil)
 	if !ok {
 		return
 	}
@@ -341,6 +338,8 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "DELETE needs the Mcp-Session-Id of an open session", http.StatusMethodNotAllowed)
 		return
 	}
-	h.sessions.remove(s.id)
+	if s, ok := h.sessions.Remove(s.id); ok {
+		s.end()
+	}
 	w.WriteHeader(http.StatusNoContent)
 }

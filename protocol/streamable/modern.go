@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/answer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eventstream"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
 )
@@ -28,9 +28,9 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, m *jsonrpc.Mess
 	}
 	fault := mcpjson.CheckHeaders(r.Header, m.Method, m.Params, meta.Revision, true)
 	if fault == nil {
-		fault = answer.CheckModern(meta, m.Method)
+		fault = front.CheckModern(meta, m.Method)
 	}
-	request := &protocol.Request{Method: m.Method, Params: m.Params, Meta: *meta, Caller: caller}
+	request := &protocol.Request{ID: m.ID, Method: m.Method, Params: m.Params, Meta: *meta, Caller: caller}
 	if fault == nil && m.Method == protocol.MethodCallTool {
 		fault = h.params.check(r.Context(), request)
 	}
@@ -39,13 +39,13 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, m *jsonrpc.Mess
 		return
 	}
 	out := newModernWriter(w, accept, h.cfg.StreamAfter, h.cfg.KeepAlive)
-	res, fault := answer.Modern(r.Context(), h.log, h.cfg.Handler, m.ID, request, out)
+	res, fault := h.core.Modern(r.Context(), request, out)
 	if r.Context().Err() != nil {
 		out.abandon()
 		return
 	}
 	if fault == nil && m.Method == protocol.MethodListTools {
-		h.params.learn(res.Body)
+		h.params.learned(caller, res)
 	}
 	out.finish(m.ID, res, fault, meta.Revision)
 }
@@ -127,7 +127,7 @@ func (o *modernWriter) finish(id json.RawMessage, res *protocol.Result, fault *p
 		writeJSON(o.w, http.StatusOK, jsonrpc.AppendResult(nil, id, res, rev))
 		return
 	}
-	o.event(answer.Response(nil, id, res, fault, rev))
+	o.event(jsonrpc.AppendResponse(nil, id, res, fault, rev))
 }
 
 // abandon ends the writer of a request whose client is gone.

@@ -8,9 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/bounded"
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eraserver"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
-	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
 )
 
 // maxDropped is how many streams without a connection a session keeps for the
@@ -21,29 +23,34 @@ const maxDropped = 16
 // requests that made it: whoever has its id still acts with the credentials
 // of its own request.
 type session struct {
-	*legacy.Session
-	id     string
-	ctx    context.Context //nolint:containedctx // a dropped connection does not end a legacy call, the session's end does
-	cancel context.CancelFunc
-	out    *stream // the GET stream
+	*eraserver.Session
+	id      string
+	key     string          // the front.SessionKey of who may use it
+	account *account        // that of its author
+	leave   func()          // gives the account back
+	ctx     context.Context //nolint:containedctx // a dropped connection does not end a legacy call, the session's end does
+	cancel  context.CancelFunc
+	out     *stream // the GET stream
 
 	mu      sync.Mutex
 	streams map[string]*stream
-	dropped []string // streams without a connection, oldest first
+	dropped []*stream // streams without a connection, oldest first
 	number  int
 	used    time.Time
 	active  int // requests and connections
+	ended   bool
 }
 
 // sessionID returns an unguessable id of visible ASCII characters
 // (2025-11-25 basic/transports, Session Management).
 func sessionID() string { return rand.Text() }
 
-func newSession() *session {
+func newSession(p *protocol.Principal, all *accounts) *session {
 	ctx, cancel := context.WithCancel(context.Background())
+	a, leave := all.join(p.Quota())
 	return &session{
-		id: sessionID(), ctx: ctx, cancel: cancel,
-		out: newStream("0"), used: time.Now(),
+		id: sessionID(), key: front.SessionKey(p), account: a, leave: leave, ctx: ctx, cancel: cancel,
+		out: newStream("0", a), used: time.Now(),
 	}
 }
 
@@ -52,13 +59,22 @@ func (s *session) post(n *protocol.Notification) {
 	s.out.appendOnce(jsonrpc.AppendNotification(nil, n))
 }
 
-// end closes the session and cancels its calls.
+// end closes the session and cancels its calls. It is called once.
 func (s *session) end() {
 	if s.Session != nil {
 		s.Close()
 	}
 	s.cancel()
 	s.out.finish(nil)
+	s.out.settle()
+	defer s.leave()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.streams {
+		s.account.unkeep(st)
+		st.settle()
+	}
+	s.streams, s.dropped, s.ended = nil, nil, true
 }
 
 // newStream opens the stream of one POST.
@@ -66,7 +82,12 @@ func (s *session) newStream() *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.number++
-	st := newStream(strconv.FormatInt(int64(s.number), 36))
+	st := newStream(strconv.FormatInt(int64(s.number), 36), s.account)
+	st.session = s
+	if s.ended {
+		st.account = nil // nobody can come back to it
+		return st
+	}
 	if s.streams == nil {
 		s.streams = make(map[string]*stream)
 	}
@@ -81,21 +102,31 @@ func (s *session) resume(name string) *stream {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.undrop(name)
-	return s.streams[name]
+	st := s.streams[name]
+	if st != nil {
+		s.undrop(st)
+	}
+	return st
 }
 
-// undrop removes a name from those of the streams without a connection.
-func (s *session) undrop(name string) {
-	s.dropped = slices.DeleteFunc(s.dropped, func(n string) bool { return n == name })
+// undrop removes a stream from those without a connection.
+func (s *session) undrop(st *stream) {
+	s.dropped = slices.DeleteFunc(s.dropped, func(other *stream) bool { return other == st })
+	s.account.unkeep(st)
 }
 
 // forget drops a stream that nobody will resume.
 func (s *session) forget(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.release(st)
+}
+
+// release is forget under the lock.
+func (s *session) release(st *stream) {
 	delete(s.streams, st.name)
-	s.undrop(st.name)
+	s.undrop(st)
+	st.drop()
 }
 
 // keep holds a stream for its client to resume, even one that is over: what
@@ -104,19 +135,21 @@ func (s *session) forget(st *stream) {
 func (s *session) keep(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.undrop(st.name)
-	s.streams[st.name] = st
-	s.dropped = append(s.dropped, st.name)
+	if s.streams[st.name] != st {
+		return // its author has too much of them
+	}
+	s.undrop(st)
+	s.dropped = append(s.dropped, st)
+	s.account.keep(st)
 	for len(s.dropped) > maxDropped || len(s.dropped) > 1 && s.droppedBytes() > maxBuffered {
-		i := max(0, slices.IndexFunc(s.dropped, func(name string) bool { return s.streams[name].delivered() }))
-		delete(s.streams, s.dropped[i])
-		s.dropped = slices.Delete(s.dropped, i, i+1)
+		i := max(0, slices.IndexFunc(s.dropped, (*stream).delivered))
+		s.release(s.dropped[i])
 	}
 }
 
 func (s *session) droppedBytes() (n int) {
-	for _, name := range s.dropped {
-		n += s.streams[name].bytes()
+	for _, st := range s.dropped {
+		n += st.bytes()
 	}
 	return n
 }
@@ -135,115 +168,16 @@ func (s *session) use() (release func()) {
 	}
 }
 
-// idleSince returns when the session was last used, and false while it is.
-func (s *session) idleSince() (time.Time, bool) {
+// IdleSince returns when the session was last used, and false while it is.
+func (s *session) IdleSince() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used, s.active == 0
 }
 
-// sessions are the sessions of one Handler, by id. Idle ones are looked for
-// whenever a new one is opened, at most once a minute, so that sessions cost
-// no goroutine and no timer.
-type sessions struct {
-	limit int
-	idle  time.Duration
-
-	mu     sync.Mutex
-	byID   map[string]*session
-	swept  time.Time
-	closed bool
-}
-
-func newSessions(limit int, idle time.Duration) *sessions {
-	return &sessions{limit: limit, idle: idle, byID: make(map[string]*session)}
-}
-
-// add registers a session. It returns false where no more can be had: all are
-// in use, or the Handler is closed.
-func (ss *sessions) add(s *session) bool {
-	ss.mu.Lock()
-	if ss.closed {
-		ss.mu.Unlock()
-		return false
-	}
-	ended := ss.sweep(time.Now())
-	ok := len(ss.byID) < ss.limit
-	if ok {
-		ss.byID[s.id] = s
-	}
-	ss.mu.Unlock()
-	for _, old := range ended {
-		old.end()
-	}
-	return ok
-}
-
-// sweep removes the sessions that have been idle for too long, and where the
-// limit is reached the one that has been idle longest. It returns them.
-func (ss *sessions) sweep(now time.Time) []*session {
-	full := len(ss.byID) >= ss.limit
-	if !full && now.Sub(ss.swept) < min(ss.idle, time.Minute) {
-		return nil
-	}
-	ss.swept = now
-	var (
-		ended  []*session
-		oldest *session
-		since  time.Time
-	)
-	for id, s := range ss.byID {
-		used, idle := s.idleSince()
-		switch {
-		case !idle:
-		case now.Sub(used) > ss.idle:
-			delete(ss.byID, id)
-			ended = append(ended, s)
-		case oldest == nil || used.Before(since):
-			oldest, since = s, used
-		}
-	}
-	if len(ss.byID) >= ss.limit && oldest != nil {
-		delete(ss.byID, oldest.id)
-		ended = append(ended, oldest)
-	}
-	return ended
-}
-
-// get returns the session with the given id and marks it as used until
-// release is called, or nil.
-func (ss *sessions) get(id string) (s *session, release func()) {
-	ss.mu.Lock()
-	s = ss.byID[id]
-	ss.mu.Unlock()
-	if s == nil {
-		return nil, nil
-	}
-	if used, idle := s.idleSince(); idle && time.Since(used) > ss.idle {
-		ss.remove(id)
-		return nil, nil
-	}
-	return s, s.use()
-}
-
-// remove ends the session with the given id.
-func (ss *sessions) remove(id string) {
-	ss.mu.Lock()
-	s := ss.byID[id]
-	delete(ss.byID, id)
-	ss.mu.Unlock()
-	if s != nil {
-		s.end()
-	}
-}
-
-func (ss *sessions) close() {
-	ss.mu.Lock()
-	ss.closed = true
-	all := ss.byID
-	ss.byID = nil
-	ss.mu.Unlock()
-	for _, s := range all {
-		s.end()
-	}
+// newSessions returns the sessions of one Handler, by their ids.
+func newSessions(cfg *Config) *bounded.Set[*session] {
+	return bounded.New(bounded.Limits{
+		Idle: cfg.SessionIdle, Total: cfg.MaxSessions, Each: cfg.MaxSessionsPerCaller,
+	}, func(s *session, _ bounded.Reason) { s.end() })
 }

@@ -1,6 +1,8 @@
 package streamable
 
 import (
+	"container/list"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,11 +19,15 @@ const maxBuffered = 4 << 20
 // while nobody reads is there for whoever resumes
 // (2025-11-25 basic/transports, Resumability and Redelivery).
 type stream struct {
-	name string
+	name    string
+	session *session      // nil for the GET stream, and without a session
+	kept    *list.Element // guarded by the lock of the account
 
-	mu       sync.Mutex
+	mu       sync.Mutex // last of all
+	account  *account   // counts the bytes; nil where nobody does any more
 	events   []event
 	size     int
+	shifted  int           // forgotten events that events still holds in memory
 	next     int           // number of the next event
 	sent     int           // all events below it have been given to some connection
 	finished bool          // no more events will come
@@ -34,30 +40,79 @@ type event struct {
 	data []byte
 }
 
-func newStream(name string) *stream {
-	return &stream{name: name, next: 1, sent: 1}
+func newStream(name string, a *account) *stream {
+	return &stream{name: name, account: a, next: 1, sent: 1}
 }
 
 // append adds an event.
 func (s *stream) append(data []byte) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.add(data)
+	over := s.add(data)
 	s.wakeUp()
+	a := s.account
+	s.mu.Unlock()
+	if over {
+		s.relieve(a)
+	}
 }
 
-// add is append under the lock.
-func (s *stream) add(data []byte) {
+// relieve is for when the streams of the same principal hold too much: those
+// that nobody reads go first, and then the oldest events of this one.
+func (s *stream) relieve(a *account) {
+	a.trim()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.account.full() && len(s.events) > 1 {
+		s.shift()
+	}
+}
+
+// add is append under the lock. It reports whether the streams of the same
+// principal hold too much now.
+func (s *stream) add(data []byte) (over bool) {
 	if s.finished {
-		return
+		return false
 	}
 	s.events = append(s.events, event{s.next, data})
 	s.size += len(data)
 	s.next++
+	over = s.account.add(len(data))
 	for s.size > maxBuffered && len(s.events) > 1 {
-		s.size -= len(s.events[0].data)
-		s.events = s.events[1:]
+		s.shift()
 	}
+	return over
+}
+
+// shift forgets the oldest event.
+func (s *stream) shift() {
+	s.shrink(len(s.events[0].data))
+	s.events = s.events[1:]
+	if s.shifted++; s.shifted > len(s.events) {
+		s.events, s.shifted = slices.Clone(s.events), 0
+	}
+}
+
+func (s *stream) shrink(n int) {
+	s.size -= n
+	s.account.add(-n)
+}
+
+// settle is for a stream that nobody can come back to: a connection that reads
+// it still may, and nobody counts it any more.
+func (s *stream) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.account.add(-s.size)
+	s.account = nil
+}
+
+// drop forgets all events, and ends the stream.
+func (s *stream) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shrink(s.size)
+	s.events, s.account, s.finished = nil, nil, true
+	s.wakeUp()
 }
 
 // appendOnce adds an event unless the same one waits to be sent already.
@@ -77,12 +132,14 @@ func (s *stream) appendOnce(data []byte) {
 // the one without the other, so that a lone response can be told.
 func (s *stream) finish(last []byte) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if last != nil {
-		s.add(last)
-	}
+	over := last != nil && s.add(last)
 	s.finished = true
 	s.wakeUp()
+	a := s.account
+	s.mu.Unlock()
+	if over {
+		s.relieve(a)
+	}
 }
 
 // wakeUp tells those who wait that something has happened. It is called under
@@ -174,9 +231,9 @@ func (s *stream) forget() {
 	const replayable = 64
 	if drop := len(s.events) - replayable; drop > 0 && s.events[drop-1].n < s.sent {
 		for _, e := range s.events[:drop] {
-			s.size -= len(e.data)
+			s.shrink(len(e.data))
 		}
-		s.events = append([]event(nil), s.events[drop:]...)
+		s.events, s.shifted = slices.Clone(s.events[drop:]), 0
 	}
 }
 

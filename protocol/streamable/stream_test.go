@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
@@ -23,7 +22,7 @@ func numbers(s *stream, n, reader int) (got []int, over bool) {
 
 func TestStreamForgetsTheOldest(t *testing.T) {
 	t.Parallel()
-	s := newStream("1")
+	s := newStream("1", nil)
 	reader := s.attach()
 	chunk := bytes.Repeat([]byte("x"), maxBuffered/4)
 	for range 6 {
@@ -43,7 +42,7 @@ func TestStreamForgetsTheOldest(t *testing.T) {
 
 func TestStreamKeepsTheLastEventsThatAreSent(t *testing.T) {
 	t.Parallel()
-	s := newStream("1")
+	s := newStream("1", nil)
 	reader := s.attach()
 	for i := range 100 {
 		s.append([]byte{byte(i)})
@@ -66,7 +65,7 @@ func TestStreamKeepsTheLastEventsThatAreSent(t *testing.T) {
 
 func TestStreamHasOneReader(t *testing.T) {
 	t.Parallel()
-	s := newStream("1")
+	s := newStream("1", nil)
 	first := s.attach()
 	_, _, wake := s.after(0, first)
 	second := s.attach()
@@ -85,7 +84,7 @@ func TestStreamHasOneReader(t *testing.T) {
 
 func TestStreamCoalescesWhatWaits(t *testing.T) {
 	t.Parallel()
-	s := newStream("0")
+	s := newStream("0", nil)
 	reader := s.attach()
 	for range 3 {
 		s.appendOnce([]byte("a"))
@@ -110,7 +109,7 @@ func TestStreamCoalescesWhatWaits(t *testing.T) {
 
 func TestSessionKeepsFewStreams(t *testing.T) {
 	t.Parallel()
-	s := newSession()
+	s := newSession(nil, newAccounts(1<<30))
 	var streams []*stream
 	for range maxDropped + 4 {
 		st := s.newStream()
@@ -137,7 +136,7 @@ func TestSessionKeepsFewStreams(t *testing.T) {
 		t.Errorf("%v have a connection and count as dropped", s.dropped)
 	}
 
-	s = newSession()
+	s = newSession(nil, newAccounts(1<<30))
 	large := s.newStream()
 	large.finish(make([]byte, maxBuffered))
 	s.keep(large)
@@ -149,19 +148,46 @@ func TestSessionKeepsFewStreams(t *testing.T) {
 	}
 }
 
-func TestSweepLooksAtMostOnceAMinute(t *testing.T) {
+// The bytes that are counted are those that the streams hold.
+func TestAccountCounts(t *testing.T) {
 	t.Parallel()
-	ss := newSessions(100, time.Hour)
-	now := time.Now()
-	old := newSession()
-	old.used = now.Add(-2 * time.Hour)
-	ss.byID[old.id] = old
-	ss.swept = now.Add(-time.Second)
-	if ended := ss.sweep(now); ended != nil {
-		t.Errorf("%d sessions ended a second after the last sweep", len(ended))
+	all := newAccounts(1000)
+	s := newSession(nil, all)
+	a := s.account
+	check := func(when string, want int64) {
+		t.Helper()
+		if got := a.held.Load(); got != want {
+			t.Errorf("%s: %d bytes are counted, want %d", when, got, want)
+		}
 	}
-	if ended := ss.sweep(now.Add(time.Minute)); len(ended) != 1 || ended[0] != old {
-		t.Errorf("%d sessions ended, want the idle one", len(ended))
+	kept, read := s.newStream(), s.newStream()
+	kept.append(make([]byte, 400))
+	s.keep(kept)
+	check("a kept stream", 400)
+	for range 3 {
+		read.append(make([]byte, 300))
+	}
+	check("the kept stream has made room", 900)
+	if s.resume(kept.name) != nil {
+		t.Error("the oldest stream can still be resumed")
+	}
+	read.append(make([]byte, 300))
+	check("a stream makes room for itself", 900)
+	kept.append(make([]byte, 10))
+	check("a stream that is gone", 900)
+	s.out.append(make([]byte, 50))
+	s.forget(read)
+	check("the GET stream alone", 50)
+	late := s.newStream()
+	late.append(make([]byte, 60))
+	s.end()
+	check("the end", 0)
+	late.append(make([]byte, 60))
+	s.newStream().append(make([]byte, 60))
+	s.keep(late)
+	check("after the end", 0)
+	if a.kept.Len() != 0 || len(all.byQuota) != 0 {
+		t.Errorf("%d streams and %d accounts are kept after the end", a.kept.Len(), len(all.byQuota))
 	}
 }
 
@@ -214,7 +240,7 @@ func FuzzSentinelRoundTrip(f *testing.F) {
 // and one that could not be written is there for the next connection.
 func TestTake(t *testing.T) {
 	t.Parallel()
-	s := newStream("0")
+	s := newStream("0", nil)
 	change := []byte("changed")
 	s.appendOnce(change)
 	s.appendOnce(change)
