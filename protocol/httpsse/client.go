@@ -2,22 +2,14 @@ package httpsse
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
-	"github.com/mcp-bridge/mcp-bridge/protocol/internal/era"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eraclient"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/webclient"
-	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
 )
-
-// DefaultClientMaxMessageBytes bounds one message of a server.
-const DefaultClientMaxMessageBytes = webclient.DefaultMaxMessageBytes
 
 // ClientConfig configures a [Client]. The zero value of every field but URL
 // means its default. The fields are those of package streamable.
@@ -28,21 +20,14 @@ type ClientConfig struct {
 	Token      func(ctx context.Context) (string, error)
 	Forward    func(ctx context.Context, r *protocol.Request) (http.Header, error)
 
-	Logger           *slog.Logger
-	MaxMessageBytes  int
-	HandshakeTimeout time.Duration
-	SessionIdle      time.Duration
-	MaxSessions      int
-	ParkTimeout      time.Duration
-	MaxParked        int
-	ClientInfo       json.RawMessage
+	protocol.ClientConfig
 }
 
 // Client is an MCP server behind an URL that speaks HTTP+SSE, as a
 // [protocol.Handler]. Where it is not known that a server speaks nothing
 // newer, use package streamable's, which finds out.
 type Client struct {
-	era *era.Client
+	era *eraclient.Client
 	web *webclient.Web
 }
 
@@ -50,6 +35,7 @@ var _ protocol.Handler = (*Client)(nil)
 
 // NewClient returns a Client.
 func NewClient(cfg ClientConfig) (*Client, error) {
+	cfg.ClientConfig = cfg.WithDefaults()
 	web, err := webclient.New(webclient.Config{
 		URL: cfg.URL, Client: cfg.HTTPClient, Header: cfg.Header, Token: cfg.Token, Forward: cfg.Forward,
 		MaxMessageBytes: cfg.MaxMessageBytes, Logger: cfg.Logger,
@@ -57,24 +43,18 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("httpsse: %w", err)
 	}
-	l := legacy.NewClient(legacy.ClientConfig{
-		Dial:   []func(context.Context, http.Header) (peer.Conn, error){web.DialSSE},
-		Logger: web.Log, ClientInfo: cfg.ClientInfo,
-		HandshakeTimeout: cfg.HandshakeTimeout, ParkTimeout: cfg.ParkTimeout, MaxParked: cfg.MaxParked,
-		SessionIdle: cfg.SessionIdle, MaxSessions: cfg.MaxSessions,
-	})
-	return &Client{web: web, era: era.New(era.Config{
-		Open: func(context.Context) (peer.Conn, error) {
-			return nil, errors.New("httpsse: no requests without session")
-		},
-		Prepare: web.Prepare, Legacy: l, LegacyOnly: true, ClientInfo: cfg.ClientInfo, Logger: web.Log,
+	cfg.Logger = web.Log
+	return &Client{web: web, era: eraclient.New(eraclient.Config{
+		Dial:    []func(context.Context, http.Header) (peer.Conn, error){web.DialSSE},
+		Forward: web.Forward, LegacyOnly: true, ClientConfig: cfg.ClientConfig,
 	})}, nil
 }
 
 // Handle asks the server. Where it cannot be asked, the error is a
 // [*protocol.UpstreamError].
 func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
-	return c.era.Handle(ctx, r, n)
+	res, err := c.era.Handle(ctx, r, n)
+	return res, c.web.Redact(err)
 }
 
 // Close ends the connections, and returns once nothing of them is left.

@@ -10,18 +10,19 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"mime"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
 	"github.com/mcp-bridge/mcp-bridge/internal/guard"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/duplex"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eraserver"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/eventstream"
-	"github.com/mcp-bridge/mcp-bridge/protocol/legacy"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/httpbody"
 )
 
 // Defaults of [Config].
@@ -32,6 +33,10 @@ const (
 	DefaultKeepAlive = 15 * time.Second
 	// DefaultMaxConnections bounds the streams that are open at a time.
 	DefaultMaxConnections = 10_000
+	// DefaultMaxConnectionsPerCaller bounds those of one caller.
+	DefaultMaxConnectionsPerCaller = 1000
+	// DefaultBodyTimeout is how long a client may take to send the body of a POST.
+	DefaultBodyTimeout = httpbody.DefaultTimeout
 )
 
 // Config configures a [Handler]. The zero value of every field but Handler
@@ -47,8 +52,13 @@ type Config struct {
 	MaxMessageBytes int64
 	// KeepAlive is the time between comments on a silent stream.
 	KeepAlive time.Duration
-	// MaxConnections bounds the streams that are open at a time.
-	MaxConnections int
+	// BodyTimeout is how long a client may take to send the body of a POST, and
+	// one second more for every 4 KiB that have arrived.
+	BodyTimeout time.Duration
+	// MaxConnections bounds the streams that are open at a time, and
+	// MaxConnectionsPerCaller those of one caller, by
+	// [protocol.Principal.Quota]. A caller who has too many opens no more.
+	MaxConnections, MaxConnectionsPerCaller int
 }
 
 // Handler serves the transport on one path: GET opens the stream, and POSTs
@@ -56,12 +66,14 @@ type Config struct {
 type Handler struct {
 	cfg    Config
 	guard  guard.Policy
-	legacy *legacy.Server
+	legacy *eraserver.Server
 
-	mu     sync.Mutex
-	conns  map[string]*conn
-	closed bool
-	wg     sync.WaitGroup
+	mu    sync.Mutex
+	conns map[string]*conn
+	// callers has how many streams each caller has, by quota.
+	callers map[string]int
+	closed  bool
+	wg      sync.WaitGroup
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -70,6 +82,8 @@ var _ http.Handler = (*Handler)(nil)
 type conn struct {
 	ctx    context.Context //nolint:containedctx // POSTs start work that lives as long as the stream
 	cancel context.CancelFunc
+	key    string // the front.SessionKey of who may post to it
+	quota  string
 	duplex *duplex.Conn
 
 	receive sync.Mutex // duplex.Conn receives one message at a time
@@ -93,6 +107,12 @@ func New(cfg Config) (*Handler, error) {
 	if cfg.MaxConnections <= 0 {
 		cfg.MaxConnections = DefaultMaxConnections
 	}
+	if cfg.MaxConnectionsPerCaller <= 0 {
+		cfg.MaxConnectionsPerCaller = DefaultMaxConnectionsPerCaller
+	}
+	if cfg.BodyTimeout <= 0 {
+		cfg.BodyTimeout = DefaultBodyTimeout
+	}
 	policy := guard.Policy{Origins: cfg.AllowedOrigins, Hosts: cfg.AllowedHosts}
 	if err := policy.Validate(); err != nil {
 		return nil, fmt.Errorf("httpsse: %w", err)
@@ -100,8 +120,8 @@ func New(cfg Config) (*Handler, error) {
 	return &Handler{
 		cfg:    cfg,
 		guard:  policy,
-		legacy: legacy.NewServer(cfg.Handler, cfg.Logger),
-		conns:  make(map[string]*conn),
+		legacy: eraserver.NewServer(cfg.Handler, cfg.Logger),
+		conns:  make(map[string]*conn), callers: make(map[string]int),
 	}, nil
 }
 
@@ -140,7 +160,8 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	out := &writer{w: w, rc: http.NewResponseController(w)}
-	c := &conn{ctx: ctx, cancel: cancel}
+	principal := newCaller(r).Principal
+	c := &conn{ctx: ctx, cancel: cancel, key: front.SessionKey(principal), quota: principal.Quota()}
 	c.duplex = duplex.New(h.cfg.Handler, h.legacy, h.cfg.Logger, func(msg []byte) error {
 		err := out.event("message", msg)
 		if err != nil {
@@ -151,13 +172,16 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
 	if !h.add(id, c) {
 		w.Header().Set("Retry-After", "10")
-		http.Error(w, "no more connections can be opened", http.StatusServiceUnavailable)
+		http.Error(w, "too many connections are open; try again later", http.StatusServiceUnavailable)
 		return
 	}
 	defer h.wg.Done()
 	defer func() {
 		h.mu.Lock()
 		delete(h.conns, id)
+		if h.callers[c.quota]--; h.callers[c.quota] == 0 {
+			delete(h.callers, c.quota)
+		}
 		h.mu.Unlock()
 		cancel()
 		c.receive.Lock()
@@ -187,20 +211,27 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) add(id string, c *conn) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || len(h.conns) >= h.cfg.MaxConnections {
+	if h.closed || len(h.conns) >= h.cfg.MaxConnections || h.callers[c.quota] >= h.cfg.MaxConnectionsPerCaller {
 		return false
 	}
+	h.callers[c.quota]++
 	h.conns[id] = c
 	h.wg.Add(1)
 	return true
 }
 
-// post takes one message for the stream that the query names.
+func newCaller(r *http.Request) *protocol.Caller {
+	return protocol.NewCaller(r.Context(), "sse", r.Header, r.RemoteAddr)
+}
+
+// post takes one message for the stream that the query names. It knows no stream
+// of somebody else.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
+	caller := newCaller(r)
 	h.mu.Lock()
 	c := h.conns[r.URL.Query().Get("sessionId")]
 	h.mu.Unlock()
-	if c == nil {
+	if c == nil || c.key != front.SessionKey(caller.Principal) {
 		http.Error(w, "there is no such session; open one by GET", http.StatusNotFound)
 		return
 	}
@@ -208,11 +239,13 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.cfg.MaxMessageBytes))
+	body, err := httpbody.Read(w, r, httpbody.Limits{Bytes: h.cfg.MaxMessageBytes, Timeout: h.cfg.BodyTimeout})
 	if err != nil {
 		status := http.StatusBadRequest
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			status = http.StatusRequestEntityTooLarge
+		} else if errors.Is(err, httpbody.ErrTooSlow) {
+			status = http.StatusRequestTimeout
 		}
 		http.Error(w, "the message could not be read: "+err.Error(), status)
 		return
@@ -224,7 +257,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// The call lives as long as the stream that its response goes to.
-	c.duplex.Receive(c.ctx, body, &protocol.Caller{Transport: "sse", Header: r.Header, RemoteAddr: r.RemoteAddr})
+	c.duplex.Receive(c.ctx, body, caller)
 	w.WriteHeader(http.StatusAccepted)
 }
 

@@ -6,24 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/secret"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/framed"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 )
 
-// Defaults of [ClientConfig].
-const (
-	// DefaultClientMaxMessageBytes is the longest line that is read from a
-	// server.
-	DefaultClientMaxMessageBytes = framed.DefaultClientMaxMessageBytes
-	// DefaultStopTimeout is how long a process has to end once its input is
-	// closed, and again once it has been asked to by a signal.
-	DefaultStopTimeout = 5 * time.Second
-)
+// DefaultStopTimeout is how long a process has to end once its input is
+// closed, and again once it has been asked to by a signal.
+const DefaultStopTimeout = 5 * time.Second
 
 // DefaultInherit are the environment variables that a server's process gets
 // from this one: what programs need to run at all, and no secrets.
@@ -56,42 +52,38 @@ type ClientConfig struct {
 	// Close must end a Read or Write that is under way.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
 
-	// Logger gets what goes wrong, and what the program writes to its
-	// standard error. The default discards.
-	Logger *slog.Logger
-	// MaxMessageBytes bounds one line of the server. A longer one ends the
-	// connection.
-	MaxMessageBytes int
 	// StopTimeout is how long the program has to end once its input is
 	// closed, and again after a signal. Then it is killed.
 	StopTimeout time.Duration
-	// ProbeTimeout is how long a server has to answer server/discover before
-	// it is taken for one that opens with initialize.
-	ProbeTimeout time.Duration
-	// HandshakeTimeout bounds the start of a server and initialize.
-	HandshakeTimeout time.Duration
-	// ParkTimeout and MaxParked bound the calls to legacy servers that wait
-	// for their callers' input, in time and in number.
-	ParkTimeout time.Duration
-	MaxParked   int
-	// ClientInfo is the Implementation object that legacy servers see, and
-	// modern ones of callers that have none.
-	ClientInfo json.RawMessage
 	// Capabilities is the ClientCapabilities object of the session with a
 	// legacy server, which all callers share. The default is everything that
 	// can be carried; a caller that lacks a capability is not asked.
 	Capabilities json.RawMessage
+
+	secrets *secret.Values // of Env
+
+	// ClientConfig is for the protocol. Its Logger also gets what the program
+	// writes to its standard error. A message is a line; one that is too long ends
+	// the connection.
+	protocol.ClientConfig
 }
 
 // Client is an MCP server behind a pair of streams, as a [protocol.Handler]:
 // its requests are answered by that server, whichever revision it speaks. The
 // program is started by the first request, and again, with growing pauses,
-// where it has ended. Requests under way then fail; none is sent twice.
+// where it has ended. Requests under way then fail; none is sent twice. What a
+// caller asked for when the program ended, where that tells what is to blame, is
+// refused to it for a while, with the time that is left, and others go on.
 //
 // A legacy server has one session for all callers. Where it asks for input
 // while calls of several callers are under way, nobody can tell who is meant,
 // and it hears an error.
-type Client struct{ framed *framed.Client }
+type Client struct {
+	framed  *framed.Client
+	secrets *secret.Values
+	process atomic.Pointer[process] // the last one
+	met     atomic.Bool             // whether the server has ever answered
+}
 
 var _ protocol.Handler = (*Client)(nil)
 
@@ -110,35 +102,65 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("stdio: %w", errors.Join(faults...))
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.MaxMessageBytes <= 0 {
-		cfg.MaxMessageBytes = DefaultClientMaxMessageBytes
-	}
+	cfg.ClientConfig = cfg.WithDefaults()
 	if cfg.StopTimeout <= 0 {
 		cfg.StopTimeout = DefaultStopTimeout
 	}
 	if cfg.Inherit == nil {
 		cfg.Inherit = DefaultInherit()
 	}
-	return &Client{framed.NewClient(framed.ClientConfig{
-		Dial:             func(ctx context.Context) (framed.Stream, error) { return connect(ctx, &cfg) },
-		Logger:           cfg.Logger,
-		MaxMessageBytes:  cfg.MaxMessageBytes,
-		ProbeTimeout:     cfg.ProbeTimeout,
-		HandshakeTimeout: cfg.HandshakeTimeout,
-		ParkTimeout:      cfg.ParkTimeout,
-		MaxParked:        cfg.MaxParked,
-		ClientInfo:       cfg.ClientInfo,
-		Capabilities:     cfg.Capabilities,
-	})}, nil
+	// A program may repeat its environment in what it says.
+	cfg.secrets = &secret.Values{}
+	for _, v := range cfg.Env {
+		name, value, _ := strings.Cut(v, "=")
+		cfg.secrets.Add(name, value)
+	}
+	cfg.Logger = cfg.secrets.Logger(cfg.Logger)
+	c := &Client{secrets: cfg.secrets}
+	c.framed = framed.NewClient(framed.ClientConfig{
+		Dial:         func(ctx context.Context) (framed.Stream, error) { return c.connect(ctx, &cfg) },
+		Capabilities: cfg.Capabilities,
+		Blame:        cfg.Command != "",
+		ClientConfig: cfg.ClientConfig,
+	})
+	return c, nil
 }
 
 // Handle asks the server. Where it cannot be asked, the error is a
 // [*protocol.UpstreamError].
 func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
-	return c.framed.Handle(ctx, r, n)
+	res, err := c.framed.Handle(ctx, r, n)
+	return res, c.unanswered(peer.Redact(c.secrets, err))
+}
+
+// unanswered adds to the error of a server that has never answered in time what
+// its program has written.
+func (c *Client) unanswered(err error) error {
+	fault, ok := errors.AsType[*protocol.UpstreamError](err)
+	_, answered := errors.AsType[*protocol.Error](err)
+	switch {
+	case err == nil, !ok && answered:
+		c.met.Store(true)
+		return err
+	case c.process.Load() == nil, c.met.Load(), !errors.Is(err, context.DeadlineExceeded) && (!ok || fault.Kind != protocol.UpstreamTimeout):
+		return err
+	}
+	again := &protocol.UpstreamError{Kind: protocol.UpstreamTimeout, Message: "the MCP server did not answer in time"}
+	if ok {
+		*again = *fault
+	}
+	again.Err = &ExitError{Stderr: c.Stderr(), err: err}
+	return again
+}
+
+// Stderr returns the last lines, at most 20, that the program has written to its
+// standard error, without control characters.
+func (c *Client) Stderr() []string {
+	p := c.process.Load()
+	if p == nil {
+		return nil
+	}
+	return p.says.last()
 }
 
 // Close ends the server as the specification asks: its input is closed, and
@@ -148,7 +170,7 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 func (c *Client) Close() { c.framed.Close() }
 
 // connect starts the program, or dials.
-func connect(ctx context.Context, cfg *ClientConfig) (*lines, error) {
+func (c *Client) connect(ctx context.Context, cfg *ClientConfig) (*lines, error) {
 	if cfg.Dial != nil {
 		rwc, err := cfg.Dial(ctx)
 		if err != nil {
@@ -162,6 +184,7 @@ func connect(ctx context.Context, cfg *ClientConfig) (*lines, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.process.Store(p)
 	l := newLines(p.stdout, p.stdin, cfg.MaxMessageBytes)
 	l.why, l.stop = p.why, p.stop
 	return l, nil

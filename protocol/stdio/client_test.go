@@ -68,7 +68,7 @@ func startServer(t *testing.T, mode string, edit ...func(*stdio.ClientConfig)) (
 	log := &logged{}
 	cfg := stdio.ClientConfig{
 		Command: self, Args: []string{"-test.run=^$"}, Env: []string{serverEnv + "=" + mode, "GOCOVERDIR=" + t.TempDir()},
-		Logger: slog.New(slog.NewTextHandler(log, nil)),
+		ClientConfig: protocol.ClientConfig{Logger: slog.New(slog.NewTextHandler(log, nil))},
 	}
 	for _, f := range edit {
 		f(&cfg)
@@ -156,7 +156,7 @@ func TestFaults(t *testing.T) {
 		kind             protocol.UpstreamKind
 	}{
 		"exits":       {"legacy", "exit", "the MCP server has ended: exit status 3: it said last: out of memory", protocol.UpstreamUnavailable},
-		"is killed":   {"legacy", "kill", "the MCP server has ended: signal: killed", protocol.UpstreamUnavailable},
+		"is killed":   {"legacy", "kill", "the MCP server has ended: signal: killed: it wrote nothing to standard error", protocol.UpstreamUnavailable},
 		"long line":   {"legacy", "long", "the MCP server sent a message of more than 10485760 bytes: too long a message", protocol.UpstreamTooLarge},
 		"closes":      {"legacy", "close", "the MCP server has closed its output", protocol.UpstreamUnavailable},
 		"with orphan": {"orphan", "exit", "the MCP server has ended: exit status 3: it said last: out of memory", protocol.UpstreamUnavailable},
@@ -196,6 +196,60 @@ func TestGarbage(t *testing.T) {
 	c.Close()
 	if n := strings.Count(log.String(), "it was skipped"); n == 0 || n > 20 {
 		t.Errorf("%d warnings", n)
+	}
+}
+
+// TestBrokenResponse: a response that cannot be read is the error of its call,
+// at once.
+func TestBrokenResponse(t *testing.T) {
+	t.Parallel()
+	c, _ := startServer(t, "legacy")
+	for _, tool := range []string{"broken", "cut"} {
+		_, err := c.Handle(t.Context(), call(tool), protocol.Discard)
+		const want = "the MCP server's response to the request is no valid JSON-RPC message: invalid JSON: "
+		if fault, ok := errors.AsType[*protocol.UpstreamError](err); !ok || fault.Kind != protocol.UpstreamMalformed || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s...", tool, err, want)
+		}
+	}
+	pid(t, c, "pid") // it goes on
+}
+
+// TestFlood: what a program says of itself fills no log, and its end is in the
+// error.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	c, log := startServer(t, "legacy")
+	_, err := c.Handle(t.Context(), call("flood"), protocol.Discard)
+	exit, ok := errors.AsType[*stdio.ExitError](err)
+	if !ok || exit.Status != "exit status 3" || len(exit.Stderr) != 20 || exit.Stderr[19] != "the end" || exit.Stderr[18] != "line 99999 "+strings.Repeat("x", 100) {
+		t.Fatalf("%q", exit)
+	}
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); !ok || fault.Message != "the MCP server has ended: exit status 3" {
+		t.Errorf("clients are told %v", fault)
+	}
+	c.Close()
+	if n := strings.Count(log.String(), "the MCP server says"); n < 200 || n > 1000 || len(log.String()) > 1<<20 {
+		t.Errorf("%d lines, %d bytes", n, len(log.String()))
+	}
+	if !strings.Contains(log.String(), "the MCP server says more than is logged") || !strings.Contains(log.String(), "lines_dropped=9") || strings.Contains(log.String(), "x1b") {
+		t.Errorf("log %.2000s", log)
+	}
+}
+
+// TestSecretsOfTheEnvironment: a program that repeats its environment tells
+// nobody.
+func TestSecretsOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2"
+	c, log := startServer(t, "legacy", func(cfg *stdio.ClientConfig) { cfg.Env = append(cfg.Env, "TEST_API_TOKEN="+secret) })
+	_, err := c.Handle(t.Context(), call("tells"), protocol.Discard)
+	fault, ok := errors.AsType[*protocol.Error](err)
+	if !ok || fault.Message != "bad token [redacted]" || string(fault.Data) != `{"token":"[redacted]"}` {
+		t.Errorf("error %v", err)
+	}
+	c.Close()
+	if s := log.String(); strings.Contains(s, secret) || strings.Count(s, "the token is [redacted]") != 2 {
+		t.Errorf("log %s", s)
 	}
 }
 
@@ -245,6 +299,22 @@ func TestDeaf(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestNeverAnswers: the error of a program that does not answer has what it has
+// said.
+func TestNeverAnswers(t *testing.T) {
+	t.Parallel()
+	c, _ := startServer(t, "deaf", func(cfg *stdio.ClientConfig) {
+		cfg.StopTimeout = 10 * time.Millisecond
+		cfg.ProbeTimeout = 10 * time.Millisecond
+		cfg.HandshakeTimeout = 3 * time.Second
+	})
+	_, err := c.Handle(t.Context(), call("echo"), protocol.Discard)
+	fault, ok := errors.AsType[*protocol.UpstreamError](err)
+	if !ok || fault.Kind != protocol.UpstreamTimeout || err.Error() != "the MCP server did not answer initialize in time: it said last: "+stubborn {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestSilentIsLegacy(t *testing.T) {

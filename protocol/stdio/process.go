@@ -1,27 +1,18 @@
 package stdio
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
-	"sync"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/reap"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 )
 
-const (
-	// maxStderrLine is how much of a line of standard error is kept.
-	maxStderrLine = 4 << 10
-	// outputGrace is how long output is still read after the program has
-	// ended: something else may hold the other end open.
-	outputGrace = time.Second
-)
+// outputGrace is how long output is still read after the program has ended:
+// something else may hold the other end open.
+const outputGrace = time.Second
 
 // process is a running program. It leads a process group, so that what it
 // starts ends with it.
@@ -35,10 +26,8 @@ type process struct {
 
 	exited chan struct{} // closed once the program has been waited for
 	err    error         // of Wait, set before exited is closed
+	says   *stderr
 	logged chan struct{} // closed once standard error has been read
-
-	mu       sync.Mutex
-	lastLine string // of standard error
 }
 
 // startProcess starts the program of cfg.
@@ -48,7 +37,7 @@ func startProcess(cfg *ClientConfig) (_ *process, err error) {
 	cmd.Env = environment(cfg)
 	leadGroup(cmd)
 	p := &process{
-		cmd: cmd, log: cfg.Logger, grace: cfg.StopTimeout,
+		cmd: cmd, log: cfg.Logger, grace: cfg.StopTimeout, says: newStderr(cfg.Logger, cfg.secrets.Redact),
 		exited: make(chan struct{}), logged: make(chan struct{}),
 	}
 	var theirs []*os.File
@@ -83,12 +72,15 @@ func startProcess(cfg *ClientConfig) (_ *process, err error) {
 	p.stderr = errs
 	theirs = append(theirs, stderr)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	if err := cmd.Start(); err != nil {
+	if err := reap.Start(cmd); err != nil {
 		return nil, err
 	}
-	go p.readStderr()
 	go func() {
-		p.err = cmd.Wait()
+		defer close(p.logged)
+		p.says.read(p.stderr)
+	}()
+	go func() {
+		p.err = reap.Wait(cmd)
 		killGroup(cmd, true) // what it has started and left
 		// Whoever still holds the pipes has left the group. Where a pipe has
 		// no deadline, stop closes it.
@@ -98,31 +90,6 @@ func startProcess(cfg *ClientConfig) (_ *process, err error) {
 		close(p.exited)
 	}()
 	return p, nil
-}
-
-// readStderr logs what the program writes to its standard error.
-func (p *process) readStderr() {
-	defer close(p.logged)
-	r := bufio.NewReaderSize(p.stderr, maxStderrLine)
-	for {
-		line, err := r.ReadSlice('\n')
-		text := string(bytes.ToValidUTF8(bytes.TrimRight(line, "\r\n"), []byte("\uFFFD")))
-		if text != "" {
-			p.mu.Lock()
-			p.lastLine = text
-			p.mu.Unlock()
-			p.log.Info("the MCP server says", "stderr", text)
-		}
-		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line
-			_, err = r.ReadSlice('\n')
-		}
-		if err != nil {
-			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, os.ErrClosed) {
-				p.log.Debug("the standard error of the MCP server could not be read", "error", err)
-			}
-			return
-		}
-	}
 }
 
 // why says how the program has ended, once it has closed its output.
@@ -142,14 +109,7 @@ func (p *process) why() error {
 	if p.err != nil {
 		status = p.err.Error()
 	}
-	p.mu.Lock()
-	last := p.lastLine
-	p.mu.Unlock()
-	var detail error
-	if last != "" {
-		detail = fmt.Errorf("it said last: %s", last)
-	}
-	return peer.Unavailable(detail, "the MCP server has ended: "+status)
+	return peer.Unavailable(&ExitError{Status: status, Stderr: p.says.last()}, "the MCP server has ended: "+status)
 }
 
 // stop ends the program (basic/transports/stdio, Shutdown), and returns once

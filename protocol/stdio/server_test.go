@@ -82,6 +82,21 @@ func beServer(mode string) int {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		case "long":
 			fmt.Fprintln(os.Stdout, strings.Repeat("x", 11<<20))
+		case "broken":
+			fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":{"content":[`+"\n", m.ID)
+		case "cut":
+			fmt.Fprintln(os.Stdout, `{"jsonrpc":"2.0","result":{"content":[`)
+		case "flood":
+			for i := range 100_000 {
+				fmt.Fprintf(os.Stderr, "\x1b[31mline %d\x1b[0m %s\n", i, strings.Repeat("x", 100))
+			}
+			fmt.Fprintln(os.Stderr, "the end")
+			return 3
+		case "tells": // what it should not
+			secret := os.Getenv("TEST_API_TOKEN")
+			fmt.Fprintln(os.Stderr, "the token is", secret)
+			fmt.Fprintln(os.Stdout, "the token is", secret)
+			fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"bad token %s","data":{"token":"%s"}}}`+"\n", m.ID, secret, secret)
 		case "hang":
 		case "close":
 			_ = os.Stdout.Close()

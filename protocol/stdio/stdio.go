@@ -60,7 +60,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cfg Config) error {
 	}
 	return framed.Serve(ctx, newLines(in, out, cfg.MaxMessageBytes), framed.ServerConfig{
 		Handler:         cfg.Handler,
-		Caller:          &protocol.Caller{Transport: "stdio"},
+		Caller:          protocol.NewCaller(ctx, "stdio", nil, ""),
 		Logger:          cfg.Logger,
 		MaxMessageBytes: cfg.MaxMessageBytes,
 		DrainTimeout:    cfg.DrainTimeout,

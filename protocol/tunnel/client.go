@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/framed"
@@ -15,29 +13,15 @@ import (
 // means its default.
 type ClientConfig struct {
 	// Dial opens a stream to the server. It is called again where the stream
-	// has ended. ctx bounds the dialling alone.
+	// has ended. ctx bounds the dialling alone. The stream itself limits messages
+	// to MaxMessageBytes.
 	Dial func(ctx context.Context) (Stream, error)
-	// Logger gets what goes wrong. The default discards.
-	Logger *slog.Logger
-	// MaxMessageBytes is the limit that the streams have, for messages to
-	// people.
-	MaxMessageBytes int
-	// ProbeTimeout is how long a server has to answer server/discover before
-	// it is taken for one that opens with initialize.
-	ProbeTimeout time.Duration
-	// HandshakeTimeout bounds the opening of a stream and initialize.
-	HandshakeTimeout time.Duration
-	// ParkTimeout and MaxParked bound the calls to legacy servers that wait
-	// for their callers' input, in time and in number.
-	ParkTimeout time.Duration
-	MaxParked   int
-	// ClientInfo is the Implementation object that legacy servers see, and
-	// modern ones of callers that have none.
-	ClientInfo json.RawMessage
 	// Capabilities is the ClientCapabilities object of the session with a
 	// legacy server, which all callers share. The default is everything that
 	// can be carried; a caller that lacks a capability is not asked.
 	Capabilities json.RawMessage
+
+	protocol.ClientConfig
 }
 
 // Client is an MCP server at the other end of a stream, as a
@@ -54,13 +38,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Dial == nil {
 		return nil, errors.New("tunnel: ClientConfig.Dial is nil")
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.MaxMessageBytes <= 0 {
-		cfg.MaxMessageBytes = DefaultClientMaxMessageBytes
-	}
-	return &Client{framed.NewClient(framed.ClientConfig(cfg))}, nil
+	dial := func(ctx context.Context) (framed.Stream, error) { return cfg.Dial(ctx) }
+	return &Client{framed.NewClient(framed.ClientConfig{Dial: dial, Capabilities: cfg.Capabilities, ClientConfig: cfg.ClientConfig})}, nil
 }
 
 // Handle asks the server. Where it cannot be asked, the error is a

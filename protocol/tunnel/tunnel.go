@@ -15,11 +15,20 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/framed"
 )
 
-// Stream carries JSON-RPC messages both ways. Its Receive returns io.EOF where
-// the peer has ended the stream in order, and may return [ErrTooLong]. Receive
-// is called by one goroutine at a time, and Send by one. Close ends both and
-// waits for what belongs to the stream; it may be called more than once.
-type Stream = framed.Stream
+// Stream carries JSON-RPC messages both ways.
+type Stream interface {
+	// Receive returns the next message, which is the caller's to keep. The
+	// error is io.EOF where the peer has ended the stream in order, and may be
+	// [ErrTooLong]. It is called by one goroutine at a time.
+	Receive() ([]byte, error)
+	// Send sends a message. It is called by one goroutine at a time, and does
+	// not keep the message. Where it fails, the peer has not got the whole of
+	// it, and the stream is of no more use.
+	Send(message []byte) error
+	// Close ends the stream, so that Receive and Send return, and waits for
+	// what belongs to it. It may be called more than once.
+	Close()
+}
 
 // ErrTooLong is the error of Receive for a message that is longer than the
 // limit of the stream and has been skipped.
@@ -29,8 +38,6 @@ var ErrTooLong = framed.ErrTooLong
 const (
 	// DefaultMaxMessageBytes is the longest message of a client.
 	DefaultMaxMessageBytes = 4 << 20
-	// DefaultClientMaxMessageBytes is the longest message of a server.
-	DefaultClientMaxMessageBytes = framed.DefaultClientMaxMessageBytes
 	// DefaultDrainTimeout is how long requests that are under way may go on
 	// once the client sends nothing more.
 	DefaultDrainTimeout = 10 * time.Second
@@ -63,7 +70,7 @@ func Serve(ctx context.Context, s Stream, cfg Config) error {
 		return errors.New("tunnel: Config.Handler is nil")
 	}
 	if cfg.Caller == nil {
-		cfg.Caller = &protocol.Caller{Transport: "tunnel"}
+		cfg.Caller = protocol.NewCaller(ctx, "tunnel", nil, "")
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
