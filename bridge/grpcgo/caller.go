@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/header"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // Caller performs RPCs over grpc-go connections, which it owns. It is made by

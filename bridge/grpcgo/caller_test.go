@@ -7,9 +7,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/grpcgo"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/rpctest"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/rpctest/grpcserver"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -44,10 +44,10 @@ func Dial(target string, opts ...Option) (*Caller, error) {
 	if err := errors.Join(urlErr, err); err != nil {
 		return nil, err
 	}
-	if o.TLS != nil {
+	if o.common.TLS != nil {
 		u.TLS = true
 	} else if u.TLS {
-		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+		o.common.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	dialOptions := append(o.dialOptions(), grpc.WithDefaultServiceConfig(serviceConfig))
 	return o.caller(u.Target(), fault.PeerOf(u), dialOptions)
@@ -75,7 +75,7 @@ func Server(server *grpc.Server, opts ...Option) (*Caller, error) {
 	dialOptions := append(o.dialOptions(), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 		return listener.DialContext(ctx)
 	}))
-	peer := fault.Peer{Name: "the in-process server", TLS: o.TLS != nil}
+	peer := fault.Peer{Name: "the in-process server", TLS: o.common.TLS != nil}
 	caller, err := o.caller("passthrough:///in-process", peer, dialOptions)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
@@ -111,35 +111,35 @@ func (o *options) caller(target string, peer fault.Peer, dialOptions []grpc.Dial
 	if err != nil {
 		return nil, fmt.Errorf("upstream %s: %w", peer.Name, err)
 	}
-	return &Caller{conn: conn, peer: peer, header: o.Header, maxReceive: o.MaxReceive, maxSend: o.MaxSend}, nil
+	return &Caller{conn: conn, peer: peer, header: o.common.Header, maxReceive: o.common.MaxReceive, maxSend: o.common.MaxSend}, nil
 }
 
 func (o *options) dialOptions() []grpc.DialOption {
 	calls := []grpc.CallOption{
 		grpc.ForceCodecV2(codec{}),
-		grpc.MaxCallRecvMsgSize(o.MaxReceive),
-		grpc.MaxCallSendMsgSize(o.MaxSend),
+		grpc.MaxCallRecvMsgSize(o.common.MaxReceive),
+		grpc.MaxCallSendMsgSize(o.common.MaxSend),
 	}
-	if o.Gzip {
+	if o.common.Gzip {
 		calls = append(calls, grpc.UseCompressor(gzip.Name))
 	}
 	creds := insecure.NewCredentials()
-	if o.TLS != nil {
-		creds = credentials.NewTLS(o.TLS)
+	if o.common.TLS != nil {
+		creds = credentials.NewTLS(o.common.TLS)
 	}
 	backoffConfig := backoff.DefaultConfig
 	backoffConfig.BaseDelay, backoffConfig.MaxDelay = minBackoff, maxBackoff
 	dial := []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDefaultCallOptions(calls...),
-		grpc.WithUserAgent(o.UserAgent),
+		grpc.WithUserAgent(o.common.UserAgent),
 		grpc.WithStatsHandler(observer{}),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoffConfig, MinConnectTimeout: connectTimeout}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: o.keepaliveTime, Timeout: o.keepaliveTimeout}),
 	}
-	if o.Authority != "" {
-		dial = append(dial, grpc.WithAuthority(o.Authority))
+	if o.common.Authority != "" {
+		dial = append(dial, grpc.WithAuthority(o.common.Authority))
 	}
 	return dial
 }

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/grpcgo"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/rpctest"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/rpctest/grpcserver"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 func TestNetwork(t *testing.T) {

@@ -42,7 +42,7 @@ const (
 type Option func(*options)
 
 type options struct {
-	option.Options
+	common option.Options
 
 	keepaliveTime    time.Duration
 	keepaliveTimeout time.Duration
@@ -51,52 +51,52 @@ type options struct {
 
 func newOptions(opts []Option) (*options, error) {
 	o := &options{
-		Options:          option.Defaults(),
+		common:           option.Defaults(),
 		keepaliveTime:    DefaultKeepaliveTime,
 		keepaliveTimeout: DefaultKeepaliveTimeout,
 	}
 	for _, opt := range opts {
 		opt(o)
 	}
-	return o, o.Err()
+	return o, o.common.Err()
 }
 
 // WithTLS speaks TLS with this configuration, whatever the scheme of the
 // target. The configuration must not be changed afterwards.
 func WithTLS(config *tls.Config) Option {
-	return func(o *options) { o.TLS = config }
+	return func(o *options) { o.common.TLS = config }
 }
 
 // WithAuthority sends this :authority instead of the target's host and port,
 // and expects the server's certificate to be for it.
 func WithAuthority(authority string) Option {
-	return func(o *options) { o.Authority = authority }
+	return func(o *options) { o.common.Authority = authority }
 }
 
 // WithHeader sends a header with every call that does not bring its own of
 // that key. Values of keys that end in "-bin" are raw bytes.
 func WithHeader(key string, values ...string) Option {
-	return func(o *options) { o.AddHeader(key, values) }
+	return func(o *options) { o.common.AddHeader(key, values) }
 }
 
 // WithUserAgent replaces [DefaultUserAgent].
 func WithUserAgent(agent string) Option {
-	return func(o *options) { o.UserAgent = agent }
+	return func(o *options) { o.common.UserAgent = agent }
 }
 
 // WithMaxReceiveBytes replaces [DefaultMaxReceiveBytes].
 func WithMaxReceiveBytes(n int) Option {
-	return func(o *options) { o.SetMaxReceive(n) }
+	return func(o *options) { o.common.SetMaxReceive(n) }
 }
 
 // WithMaxSendBytes replaces [DefaultMaxSendBytes].
 func WithMaxSendBytes(n int) Option {
-	return func(o *options) { o.SetMaxSend(n) }
+	return func(o *options) { o.common.SetMaxSend(n) }
 }
 
 // WithGzip compresses requests. Compressed responses are accepted in any case.
 func WithGzip() Option {
-	return func(o *options) { o.Gzip = true }
+	return func(o *options) { o.common.Gzip = true }
 }
 
 // WithKeepalive replaces [DefaultKeepaliveTime] and [DefaultKeepaliveTimeout].
@@ -104,7 +104,7 @@ func WithGzip() Option {
 func WithKeepalive(after, timeout time.Duration) Option {
 	return func(o *options) {
 		if after <= 0 || timeout <= 0 {
-			o.Problem("WithKeepalive: %v and %v must both be positive", after, timeout)
+			o.common.Problem("WithKeepalive: %v and %v must both be positive", after, timeout)
 		}
 		o.keepaliveTime, o.keepaliveTimeout = after, timeout
 	}

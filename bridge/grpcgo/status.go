@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // observation is what the transport saw of one call. grpc-go returns statuses

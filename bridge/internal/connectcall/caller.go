@@ -12,10 +12,11 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/code"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/inflate"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/header"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/option"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // Caller performs RPCs over an HTTP client. It is made by [Dial], [New] or
@@ -50,6 +51,7 @@ func newCaller(one, bidi connect.HTTPClient, base *url.URL, protocol Protocol, p
 	clientOptions := []connect.ClientOption{
 		connect.WithCodec(codec{}),
 		connect.WithReadMaxBytes(o.MaxReceive),
+		inflate.Client(o.MaxReceive),
 	}
 	switch protocol {
 	case ProtocolGRPC:

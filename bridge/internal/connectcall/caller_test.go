@@ -7,10 +7,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectcall"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/rpctest"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/rpctest/grpcserver"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectcall"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/rpctest"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 func TestNetwork(t *testing.T) {

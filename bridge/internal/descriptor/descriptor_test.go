@@ -25,7 +25,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/grpcgo"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	_ "github.com/mcp-bridge/mcp-bridge/gen/library/v1"
 )
 

@@ -93,24 +93,29 @@ func splitSet(set []byte) ([]rawFile, error) {
 // FromFileDescriptorSet returns a Source of a FileDescriptorSet in memory,
 // which must not be changed any more.
 func FromFileDescriptorSet(set *descriptorpb.FileDescriptorSet) Source {
-	return SourceFunc(func(context.Context) (*Set, error) {
-		files := make([]rawFile, len(set.GetFile()))
-		for i, fd := range set.GetFile() {
-			raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(fd)
-			if err != nil {
-				return nil, fmt.Errorf("descriptor set: %s: %w", fd.GetName(), err)
-			}
-			files[i] = rawFile{raw, fd}
-		}
-		s, err := load(files)
-		if err != nil {
-			return nil, fmt.Errorf("descriptor set: %w", err)
-		}
-		return s, nil
-	})
+	return SourceFunc(func(context.Context) (*Set, error) { return FromFiles(set, nil) })
 }
 
-func load(files []rawFile) (*Set, error) {
+// FromFiles returns the named services of a FileDescriptorSet, or all where none
+// is named. The FileDescriptorSet must not be changed any more.
+func FromFiles(set *descriptorpb.FileDescriptorSet, services []string) (*Set, error) {
+	files := make([]rawFile, len(set.GetFile()))
+	for i, fd := range set.GetFile() {
+		raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(fd)
+		if err != nil {
+			return nil, fmt.Errorf("descriptor set: %s: %w", fd.GetName(), err)
+		}
+		files[i] = rawFile{raw, fd}
+	}
+	s, err := load(files, services...)
+	if err != nil {
+		return nil, fmt.Errorf("descriptor set: %w", err)
+	}
+	return s, nil
+}
+
+// load links files and returns the named services, or all where none is named.
+func load(files []rawFile, services ...string) (*Set, error) {
 	l, err := link(files)
 	if err != nil {
 		if _, ok := errors.AsType[*MissingImportError](err); ok {
@@ -118,10 +123,12 @@ func load(files []rawFile) (*Set, error) {
 		}
 		return nil, err
 	}
-	var names []string
-	for _, file := range files {
-		for _, service := range file.proto.GetService() {
-			names = append(names, strings.TrimPrefix(file.proto.GetPackage()+"."+service.GetName(), "."))
+	names := slices.Clone(services)
+	if len(names) == 0 {
+		for _, file := range files {
+			for _, service := range file.proto.GetService() {
+				names = append(names, strings.TrimPrefix(file.proto.GetPackage()+"."+service.GetName(), "."))
+			}
 		}
 	}
 	if names == nil {

@@ -1,6 +1,3 @@
-// Package descriptor finds the protobuf descriptors of a backend's services:
-// by server reflection, in a descriptor set, in .proto sources, or among what
-// is linked into the program.
 package descriptor
 
 import (
@@ -12,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // A Source is somewhere that descriptors come from. Load may be called again
@@ -118,6 +117,24 @@ func (s *Set) Version() string { return s.version }
 
 // Warnings says which services could not be had, and why.
 func (s *Set) Warnings() []string { return s.warnings }
+
+// WithWarnings returns the set with further warnings.
+func (s *Set) WithWarnings(warnings []string) *Set {
+	out := *s
+	out.warnings = slices.Concat(s.warnings, warnings)
+	return &out
+}
+
+// Files returns a copy of the files, in the order of their paths.
+func (s *Set) Files() *descriptorpb.FileDescriptorSet {
+	out := &descriptorpb.FileDescriptorSet{}
+	s.files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		out.File = append(out.File, protodesc.ToFileDescriptorProto(file))
+		return true
+	})
+	slices.SortFunc(out.GetFile(), func(a, b *descriptorpb.FileDescriptorProto) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return out
+}
 
 // Select returns the services that match at least one of the globs, all of
 // them where there are none. In a glob, * stands for any characters and ? for

@@ -26,7 +26,8 @@ type lister struct {
 	server  string
 }
 
-// List returns what the server behind a handler offers. The client is the
+// List returns what the server behind a handler offers, to this program itself:
+// it asks as the internal principal. The client is the
 // Implementation object of the one who asks. It is an error if the server
 // offers more than 10,000 entries of a kind.
 func List(ctx context.Context, handler protocol.Handler, client json.RawMessage) (typed.Server, error) {
@@ -75,7 +76,7 @@ func (l *lister) list(ctx context.Context, method, member string, visit func(jso
 			Method: method,
 			Params: params,
 			Meta:   protocol.Meta{Revision: revision, ClientInfo: l.client, Capabilities: json.RawMessage(`{}`)},
-			Caller: &protocol.Caller{Transport: "in-process"},
+			Caller: protocol.InternalCaller(),
 		}, protocol.Discard)
 		if fault, ok := errors.AsType[*protocol.Error](err); ok && fault.Code == protocol.CodeMethodNotFound {
 			return nil

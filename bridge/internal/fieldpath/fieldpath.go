@@ -13,7 +13,7 @@ import (
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 const (

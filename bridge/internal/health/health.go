@@ -22,9 +22,9 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/plainjson"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/wire"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // ServiceName is the full name of the service.

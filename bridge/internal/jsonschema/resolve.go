@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
 

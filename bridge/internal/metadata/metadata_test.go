@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/header"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 

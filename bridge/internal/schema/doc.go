@@ -19,4 +19,12 @@
 //
 // What a value (rather than a type) becomes is the business of package
 // transcode. The two agree through [Wrapped].
+//
+// A message type becomes a tree (tree.go, message.go, types.go, names.go), with what
+// options and facts say of each field (options.go, facts.go, enum.go) and the rules of
+// protovalidate (rules.go and the files that begin with rules_, pattern.go). The tree
+// is written as JSON (render.go, append.go, json.go), shortened until it fits
+// (budget.go), or with references in the full profile (full.go). Around it go comments
+// (comment.go, text.go, describe.go, title.go), the schemas of streams (stream.go) and
+// of single types, and the annotations (tool.go).
 package schema

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 // words yields the words of a text: runs of letters and digits, split at

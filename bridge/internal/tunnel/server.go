@@ -8,8 +8,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/code"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // Method returns the RPC Tunnel, answered by serve, which gets the server's

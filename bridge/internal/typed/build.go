@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/jsonschema"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 // builder makes a plan.

@@ -8,8 +8,8 @@ import (
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/jsonschema"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/jsonschema"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 const (

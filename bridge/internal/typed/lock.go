@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 const lockVersion = 1

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 // maxName is how long names of ours may be, and hashLen how much of that is

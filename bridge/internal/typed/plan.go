@@ -1,17 +1,3 @@
-// Package typed turns what an MCP server offers into a typed protobuf service:
-// an RPC for each tool, prompt and resource template, with messages made of
-// their JSON Schemas.
-//
-// [New] makes a [Plan]: descriptors, from which both a .proto file and a service
-// that is served without generated code are made, and the [Lock] that keeps
-// names and numbers as they are when the server changes. Package transcode
-// converts values by these descriptors, which say with the options of
-// mcp.json.v1 where JSON is not ProtoJSON.
-//
-// No schema is refused. What protobuf cannot express is a
-// google.protobuf.Value, or another type that takes more than the schema does;
-// a schema that cannot be used at all makes a request of any object. The plan's
-// warnings say so. Nothing is fetched.
 package typed
 
 import (

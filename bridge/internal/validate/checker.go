@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/fieldpath"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 // Checker checks the messages of one type. It is used concurrently. A nil

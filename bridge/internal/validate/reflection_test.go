@@ -9,9 +9,9 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/grpcgo"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/validate"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/internal/dynbackend"
 )
 

@@ -30,8 +30,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 const (

@@ -12,9 +12,9 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 func TestUnreachable(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // Peer is what messages say of the other side.

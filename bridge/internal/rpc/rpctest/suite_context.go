@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // WantStatus fails the test unless the error is a status of that code, locality

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/rpctest"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // gzip registers itself when it is imported.
