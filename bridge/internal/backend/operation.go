@@ -11,11 +11,12 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/operation"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -250,15 +251,15 @@ func (p *Plan) operationResult(text string, value []byte, warnings []string, tra
 	if most := p.settings.MaxResult; most > 0 && len(value) > most {
 		return status.TooLarge(len(value), most)
 	}
-	body := []byte(`{"content":[`)
+	var content mcpjson.Array
 	for _, s := range []string{text, string(value)} {
 		if s == "" {
 			continue
 		}
-		body = append(body, `{"type":"text","text":`...)
-		body = append(jsontok.AppendString(body, s), '}', ',')
+		content.Add(append(jsontok.AppendString([]byte(`{"type":"text","text":`), s), '}'))
 	}
-	body = append(body[:len(body)-1], `],"structuredContent":`...)
-	body = append(append(body, value...), '}')
-	return &protocol.Result{Body: body, Meta: p.meta(trailer, warnings)}
+	var body mcpjson.Object
+	body.Add("content", content.JSON())
+	body.Add("structuredContent", value)
+	return &protocol.Result{Body: body.JSON(), Meta: p.meta(trailer, warnings)}
 }

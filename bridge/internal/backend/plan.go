@@ -1,5 +1,3 @@
-// Package backend turns one method of a gRPC or Connect service into one tool
-// call: JSON arguments in, a CallToolResult out.
 package backend
 
 import (
@@ -13,11 +11,12 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/validate"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -262,31 +261,19 @@ func Structured(value []byte) json.RawMessage {
 }
 
 func (p *Plan) meta(trailer *rpc.Trailer, warnings []string) json.RawMessage {
-	var meta []byte
-	member := func(key string) {
-		sep := byte(',')
-		if meta == nil {
-			sep = '{'
-		}
-		meta = append(jsontok.AppendString(append(meta, sep), key), ':')
-	}
+	var meta mcpjson.Object
 	if m := p.env.Metadata.Response(trailer); m != nil {
-		member(MetadataKey)
-		meta = append(meta, m...)
+		meta.Add(MetadataKey, m)
 	}
 	if len(warnings) > 0 {
-		member(WarningsKey)
-		for i, w := range warnings {
-			sep := byte(',')
-			if i == 0 {
-				sep = '['
-			}
-			meta = jsontok.AppendString(append(meta, sep), w)
+		var list mcpjson.Array
+		for _, w := range warnings {
+			list.AddString(w)
 		}
-		meta = append(meta, ']')
+		meta.Add(WarningsKey, list.JSON())
 	}
-	if meta == nil {
+	if meta.Empty() {
 		return nil
 	}
-	return append(meta, '}')
+	return meta.JSON()
 }

@@ -3,8 +3,8 @@ package backend
 import (
 	"encoding/json"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // Kind returns the kind of the method.

@@ -44,6 +44,9 @@ func codeOf(e *protocol.Error) code.Code {
 	if e.Challenge != "" {
 		return code.Code_UNAUTHENTICATED
 	}
+	if len(e.Scopes) > 0 {
+		return code.Code_PERMISSION_DENIED
+	}
 	if e.Code == protocol.CodeInvalidParams {
 		if _, ok := jsontok.Lookup(e.Data, "uri"); ok {
 			return code.Code_NOT_FOUND

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/fieldpath"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 // maxItems is how many violations, links and the like of one detail are shown.

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -153,7 +153,8 @@ func firstText(body json.RawMessage) string {
 // shortened returns a result with as much of its content as there is room for in
 // a status.
 func shortened(body json.RawMessage) []byte {
-	list, left := []byte{'['}, maxToolError
+	var list mcpjson.Array
+	left := maxToolError
 	content, _ := jsontok.Lookup(body, "content")
 	// What is no list is left out.
 	_ = jsontok.Array(content, func(_ int, block []byte) error {
@@ -168,15 +169,12 @@ func shortened(body json.RawMessage) []byte {
 				return nil
 			}
 		}
-		if len(list) > 1 {
-			list = append(list, ',')
-		}
-		list = append(list, block...)
+		list.Add(block)
 		left -= len(block)
 		return nil
 	})
 	var out mcpjson.Object
-	out.Add("content", append(list, ']'))
+	out.Add("content", list.JSON())
 	out.Add("isError", []byte("true"))
 	return out.JSON()
 }
