@@ -124,10 +124,10 @@ fields:
 		"methods: {annotated.v1.Shop.Fnd: {}, annotated.v1.Shp.Find: {}}\nfields: {annotated.v1.Item.nme: {}}\nservices: {annotated.v1.Shops: {}}": {
 			"there is no method annotated.v1.Shop.Fnd", "did you mean annotated.v1.Shop.Find?", "there is no field annotated.v1.Item.nme", "there is no service annotated.v1.Shops; did you mean annotated.v1.Shop?",
 		},
-		"methods: {annotated.v1.Shop.Find: {titel: x, timeout: soon}}":                     {`titel: unknown field; did you mean "title"?`, `timeout: not a duration`},
+		"methods: {annotated.v1.Shop.Find: {titel: x, timeout: soon}}":                     {`titel: unknown key; did you mean "title"?`, `timeout: not a duration`},
 		"methods: {annotated.v1.Shop.Find: {name: a b}}":                                   {`the name "a b" is none that all hosts accept`},
 		"methods: {annotated.v1.Shop.Find: {name: x}, annotated.v1.Shop.Other: {name: x}}": {`has the name "x" already`},
-		"methods: [": {"line 1"},
+		"methods: [": {"options:1:1: not valid YAML"},
 		"- 1":        {"wrong type"},
 		"methods: {annotated.v1.Shop.Find: {stream: {messages: -1}, max_result_bytes: -2}}": {"must not be negative"},
 		"methods: {annotated.v1.Shop.Find: {tool: {input_schema: '[]'}}, annotated.v1.Shop.Other: {tool: {output_schema: '{'}}}": {

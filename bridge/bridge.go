@@ -1,11 +1,3 @@
-// Package bridge makes any gRPC, gRPC-Web or Connect service an MCP server:
-// its methods become tools, over stdio and Streamable HTTP, in every
-// revision of MCP.
-//
-// [New] makes a [Bridge] of one or more upstreams. A Bridge is a
-// [protocol.Handler], and [Bridge.HTTPHandler] and [Bridge.ServeStdio] put it
-// on a transport. For a service in the same process no network is involved:
-// see [InProcess] and package grpcgo.
 package bridge
 
 import (
@@ -14,182 +6,135 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/broadcast"
-	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/engine"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
 // Bridge serves the methods of its upstreams as MCP tools. It is used
 // concurrently. Close must be called to release it.
 type Bridge struct {
-	cfg       *config
-	server    json.RawMessage // the Implementation object
+	engine    *engine.Engine
+	cfg       engine.Config
 	upstreams []Upstream
-
-	catalog atomic.Pointer[catalog]
-	reload  sync.Mutex // one reload at a time
-	changes broadcast.Broadcast
-
-	ctx    context.Context //nolint:containedctx // ends the goroutine that re-reads descriptors
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	stale  chan struct{} // a backend did not know a method that we have
-
-	watches resourceWatches
 }
 
-var _ protocol.Handler = (*Bridge)(nil)
+var (
+	_ protocol.Handler  = (*Bridge)(nil)
+	_ protocol.Resolver = (*Bridge)(nil)
+)
 
 // New reads the descriptors of all upstreams and returns a Bridge that serves
 // them. It fails where an upstream's descriptors cannot be had, or an option
 // is wrong; ctx bounds the reading only.
 func New(ctx context.Context, upstreams []Upstream, opts ...Option) (*Bridge, error) {
-	cfg, err := newConfig(opts)
-	if err != nil {
-		return nil, fmt.Errorf("bridge: %w", err)
+	cfg := config{engine: engine.DefaultConfig(serverName, Version())}
+	for _, o := range opts {
+		o(&cfg)
 	}
-	if len(upstreams) == 0 {
-		return nil, errors.New("bridge: there is no upstream to serve")
-	}
-	b := &Bridge{
-		cfg:    cfg,
-		server: implementation(cfg),
-		stale:  make(chan struct{}, 1),
-	}
+	b := &Bridge{cfg: cfg.engine, upstreams: slices.Clone(upstreams)}
+	inner := make([]engine.Upstream, len(upstreams))
+	problems := []error{cfg.engine.Validate()}
 	for i, u := range upstreams {
-		if u.err != nil {
-			return nil, fmt.Errorf("bridge: upstream %d: %w", i, u.err)
-		}
-		if u.Caller == nil {
-			return nil, fmt.Errorf("bridge: upstream %d has no Caller", i)
+		switch {
+		case u.err != nil:
+			problems = append(problems, fmt.Errorf("upstream %d: %w", i, u.err))
+		case u.Caller == nil:
+			problems = append(problems, fmt.Errorf("upstream %d has no Caller", i))
 		}
 		if u.Descriptors == nil {
 			u.Descriptors = Reflection(u.Caller)
 		}
-		b.upstreams = append(b.upstreams, u)
+		inner[i] = engine.Upstream{Caller: u.Caller, Descriptors: sets(u.Descriptors), Services: u.Services}
 	}
-	if _, err := b.Refresh(ctx); err != nil {
+	err := errors.Join(problems...)
+	if err != nil {
+		return nil, fmt.Errorf("bridge: %w", err)
+	}
+	if b.engine, err = engine.New(ctx, inner, cfg.engine); err != nil {
 		return nil, err
 	}
-	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.wg.Go(b.keepFresh)
 	return b, nil
+}
+
+// Handle answers one MCP request.
+func (b *Bridge) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	return b.engine.Handle(ctx, r, n)
+}
+
+// Resolve returns the RPC that a request runs, for a [protocol.Guard].
+func (b *Bridge) Resolve(ctx context.Context, r *protocol.Request) (*protocol.Resolution, error) {
+	return b.engine.Resolve(ctx, r)
+}
+
+// Refresh reads the descriptors of all upstreams again. Where they have
+// changed, the new tools are served from then on, clients that asked are told,
+// and Refresh returns true. Where one cannot be read, nothing changes.
+func (b *Bridge) Refresh(ctx context.Context) (changed bool, err error) {
+	return b.engine.Refresh(ctx)
 }
 
 // Close ends the Bridge's own work and the subscriptions of its clients. Calls
 // in flight go on, but those to an upstream of [InProcess] are waited for.
 func (b *Bridge) Close() {
-	b.cancel()
-	b.changes.Close()
-	b.wg.Wait()
+	b.engine.Close()
 	for _, u := range b.upstreams {
 		if u.close == nil {
 			continue
 		}
 		if err := u.close(); err != nil {
-			b.cfg.log.Warn("an upstream did not close", "error", err)
+			b.cfg.Log.Warn("an upstream did not close", "error", err)
 		}
 	}
 }
 
-// Handle answers one MCP request.
-func (b *Bridge) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
-	var (
-		res *protocol.Result
-		err error
-	)
-	switch r.Method {
-	case protocol.MethodDiscover:
-		res = b.discover()
-	case protocol.MethodListTools:
-		res, err = b.listTools(r)
-	case protocol.MethodCallTool:
-		res, err = b.callTool(ctx, r, n)
-	case protocol.MethodGetTask, protocol.MethodUpdateTask, protocol.MethodCancelTask:
-		res, err = b.task(ctx, r)
-	case protocol.MethodListen:
-		res, err = b.listen(ctx, r, n)
-	default:
-		res, err = b.present(ctx, r)
-	}
-	if err != nil {
-		return nil, err
-	}
-	res.Server = b.server
-	return res, nil
+// Tool is one tool of a Bridge, or a method that cannot be one.
+type Tool struct {
+	// Name is the tool's name. It is empty where the method is no tool.
+	Name string `json:"name,omitempty"`
+	// Method is the full name of the RPC, such as "library.v1.Library.GetBook".
+	Method string `json:"method"`
+	// Title and Description are for people and models.
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	// InputSchema and OutputSchema are JSON Schemas, nil where the method is
+	// no tool. A tool whose result is content, made of a google.api.HttpBody,
+	// has no output schema.
+	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// Annotations are MCP's ToolAnnotations.
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+	// NotCallable says why the method is no tool.
+	NotCallable string `json:"notCallable,omitempty"`
 }
 
-// present answers what is about resources, prompts and completion. Where there
-// are none, there are no such methods, as the capabilities say.
-func (b *Bridge) present(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
-	c := b.catalog.Load()
-	if len(c.resources) > 0 {
-		switch r.Method {
-		case protocol.MethodListResources:
-			return b.list(r, c, c.resourcePages)
-		case protocol.MethodListTemplates:
-			return b.list(r, c, c.templatePages)
-		case protocol.MethodReadResource:
-			return b.readResource(ctx, r)
-		}
+// Tools returns the tools that are served now, sorted by name, and after them
+// the methods that cannot be tools.
+func (b *Bridge) Tools() []Tool {
+	tools := b.engine.Tools()
+	out := make([]Tool, len(tools))
+	for i, t := range tools {
+		out[i] = Tool(t)
 	}
-	if len(c.prompts) > 0 {
-		switch r.Method {
-		case protocol.MethodListPrompts:
-			return b.list(r, c, c.promptPages)
-		case protocol.MethodGetPrompt:
-			return b.getPrompt(ctx, r)
-		}
-	}
-	if len(c.completions) > 0 && r.Method == protocol.MethodComplete {
-		return b.complete(ctx, r)
-	}
-	return nil, protocol.MethodNotFound(r.Method)
+	return out
 }
 
-func (b *Bridge) discover() *protocol.Result {
-	body := protocol.AppendRevisions([]byte(`{"supportedVersions":`))
-	body = append(body, `,"capabilities":{"logging":{},"tools":{"listChanged":true}`...)
-	c := b.catalog.Load()
-	if len(c.resources) > 0 {
-		body = append(body, `,"resources":{"listChanged":true`...)
-		if slices.ContainsFunc(c.resources, (*resource).watched) {
-			body = append(body, `,"subscribe":true`...)
-		}
-		body = append(body, '}')
-	}
-	if len(c.prompts) > 0 {
-		body = append(body, `,"prompts":{"listChanged":true}`...)
-	}
-	if len(c.completions) > 0 {
-		body = append(body, `,"completions":{}`...)
-	}
-	if c.operations {
-		body = append(body, `,"extensions":{"`+protocol.ExtensionTasks+`":{}}`...)
-	}
-	body = append(body, '}')
-	if b.cfg.instructions != "" {
-		body = append(body, `,"instructions":`...)
-		body = jsontok.AppendString(body, b.cfg.instructions)
-	}
-	return &protocol.Result{Body: append(body, '}'), Cache: listCache()}
-}
+// Warnings returns what went wrong with parts of the upstreams' descriptors
+// without keeping the rest from being served.
+func (b *Bridge) Warnings() []string { return b.engine.Warnings() }
 
-// listCache is the caching hint of what is the same for every caller.
-func listCache() *protocol.Cache {
-	return &protocol.Cache{TTLMillis: DefaultListTTL.Milliseconds()}
-}
+const (
+	// DescribeTypeTool is the name of the tool that describes one message or enum.
+	// It is listed where a schema had to leave out a part of one, and the schema
+	// names it there.
+	DescribeTypeTool = engine.DescribeTypeTool
+	// ResourceScheme is the scheme of URIs that follow from google.api.resource:
+	// resource://library.googleapis.com/shelves/1/books/2 is the book with the
+	// name shelves/1/books/2.
+	ResourceScheme = engine.ResourceScheme
+)
 
-func implementation(cfg *config) json.RawMessage {
-	b := append([]byte(`{"name":`), jsontok.AppendString(nil, cfg.name)...)
-	if cfg.title != "" {
-		b = append(b, `,"title":`...)
-		b = jsontok.AppendString(b, cfg.title)
-	}
-	b = append(b, `,"version":`...)
-	b = jsontok.AppendString(b, cfg.version)
-	return append(b, '}')
+// implementation is how this module presents itself as a client or a server.
+func implementation() json.RawMessage {
+	return engine.Implementation(serverName, "", Version())
 }

@@ -45,6 +45,7 @@ func TestCall(t *testing.T) {
 		{name: "wrong type", tool: "Ping_Echo", arguments: `{"text":{}}`, want: `text`, isError: true},
 		{name: "arguments no object", tool: "Ping_Echo", arguments: `[]`, want: "must be an object", code: protocol.CodeInvalidParams},
 		{name: "unknown tool", tool: "Ping_Ech", arguments: `{}`, want: `"Ping_Ech"`, code: protocol.CodeInvalidParams},
+		{name: "unknown tool with a name of megabytes", tool: strings.Repeat("x", 3<<20), arguments: `{}`, want: strings.Repeat("x", 125) + `..."; tools/list`, code: protocol.CodeInvalidParams},
 		{name: "unimplemented", tool: "Ping_Slow", arguments: `{}`, want: "not implemented", isError: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

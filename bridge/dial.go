@@ -6,45 +6,14 @@ import (
 	"net/http"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectcall"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/tlsconf"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
-// URL is a parsed upstream URL: where a backend listens and which RPC protocol
-// it speaks. See [ParseURL] for the forms there are.
-type URL = upstreamurl.URL
-
-// Protocol is the RPC protocol of a [URL].
-type Protocol = upstreamurl.Protocol
-
-// The protocols.
-const (
-	ProtocolGRPC    = upstreamurl.GRPC
-	ProtocolGRPCWeb = upstreamurl.GRPCWeb
-	ProtocolConnect = upstreamurl.Connect
-)
-
-// TLSFiles makes the TLS configuration of a client from the names of PEM
-// files. The zero value trusts the system's certificate authorities and
-// presents no certificate.
-type TLSFiles = tlsconf.Files
-
-// ParseURL reads an upstream URL:
-//
-//	grpc://host:port             gRPC without TLS
-//	grpcs://host[:port]          gRPC over TLS
-//	dns:///host:port             gRPC without TLS, as a grpc target
-//	unix:///path, unix:path      gRPC over a unix socket
-//	grpcweb+http[s]://host/path  gRPC-Web
-//	connect+http[s]://host/path  Connect
-//
-// The error reports every problem at once and says what to write instead.
-func ParseURL(s string) (URL, error) { return upstreamurl.Parse(s) }
-
-// CallCloser is a [Caller] that holds connections. Close it after every Bridge
+// CallCloser is a [rpc.Caller] that holds connections. Close it after every Bridge
 // that uses it.
 type CallCloser interface {
-	Caller
+	rpc.Caller
 	io.Closer
 }
 
@@ -70,8 +39,8 @@ type ConnectConfig struct {
 	Gzip bool
 }
 
-// Connect returns a Caller of the backend at a URL, which speaks the URL's
-// protocol with connect-go and links no grpc-go. It does not connect: the first
+// Connect returns a Caller of the backend at a URL (see [ParseURL]). It speaks the
+// URL's protocol with connect-go and links no grpc-go. It does not connect: the first
 // call does. For gRPC with client-side load balancing see package grpcgo.
 //
 // All problems of the URL and of cfg are reported at once.
@@ -117,7 +86,7 @@ func (c *ConnectConfig) options() []connectcall.Option {
 // process, for an [Upstream] that wants other descriptors than those that
 // [InProcess] takes. Close waits for the handlers of calls under way.
 func InProcessCaller(h http.Handler) (CallCloser, error) {
-	caller, err := connectcall.NewInProcess(h, ProtocolConnect)
+	caller, err := connectcall.NewInProcess(h, upstreamurl.Connect)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/bridge/find"
+	"github.com/mcp-bridge/mcp-bridge/bridge/mux"
 	"github.com/mcp-bridge/mcp-bridge/gen/library/v1/libraryv1connect"
 	"github.com/mcp-bridge/mcp-bridge/internal/demo"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -30,7 +32,7 @@ func ExampleInProcess() {
 		log.Fatal(err)
 	}
 	defer b.Close()
-	endpoint, err := b.HTTPHandler(streamable.Config{})
+	endpoint, err := streamable.New(streamable.Config{Handler: b})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -77,35 +79,71 @@ func ExampleBridge_Tools() {
 	// Library_WatchBooks
 }
 
-// Middleware sees every request before the Bridge does, whatever transport it
-// came by.
-func ExampleBridge_HTTPHandler_middleware() {
-	b, err := bridge.New(context.Background(), []bridge.Upstream{
-		bridge.InProcess(demo.Handler(demo.New()), libraryv1connect.LibraryName),
+// noDeletes is a guard that forbids one RPC.
+type noDeletes struct{}
+
+// Decide decides one request.
+func (noDeletes) Decide(_ context.Context, a *protocol.Access) protocol.Decision {
+	return protocol.Decision{Allow: a.Target.RPC != "library.v1.Library.DeleteBook"}
+}
+
+// Visible hides what nobody may call.
+func (noDeletes) Visible(_ context.Context, _ *protocol.Principal, targets []*protocol.Target) []bool {
+	shown := make([]bool, len(targets))
+	for i, t := range targets {
+		shown[i] = t.RPC != "library.v1.Library.DeleteBook"
+	}
+	return shown
+}
+
+// A guard decides by the RPC that a request runs, so no spelling of a tool's name
+// and no detour gets around it. Middleware that looks at requests could be deceived.
+func ExampleBridge_Resolve() {
+	m, err := mux.New(mux.Config{
+		Guard: noDeletes{},
+		Upstreams: []mux.Upstream{{Name: "library", Open: func(ctx context.Context) (mux.Server, error) {
+			return bridge.New(ctx, []bridge.Upstream{bridge.InProcess(demo.Handler(demo.New()), libraryv1connect.LibraryName)})
+		}}},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer b.Close()
-	readOnly := protocol.HandlerFunc(func(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
-		if r.Method == protocol.MethodCallTool && strings.Contains(string(r.Params), "DeleteBook") {
-			return nil, protocol.Errorf(protocol.CodeInvalidRequest, "deleting is not for agents")
-		}
-		return b.Handle(ctx, r, n)
-	})
-	endpoint, err := b.HTTPHandler(streamable.Config{Handler: readOnly})
+	defer m.Close()
+	if down := m.Ready(context.Background()); len(down) > 0 {
+		log.Fatal(down)
+	}
+	endpoint, err := streamable.New(streamable.Config{Handler: find.Middleware(find.Config{})(m)})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer endpoint.Close()
 
-	recorder := httptest.NewRecorder()
-	request := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Library_DeleteBook","arguments":{}}}`))
-	request.Header.Set("Content-Type", "application/json")
-	endpoint.ServeHTTP(recorder, request)
-	fmt.Println(recorder.Body)
-	// Output: {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"deleting is not for agents"}}
+	for _, params := range []string{
+		`{"name":"Library_DeleteBook","arguments":{"name":"shelves/1/books/1"}}`,
+		`{"name":"Library_Delete\u0042ook","arguments":{"name":"shelves/1/books/1"}}`,
+		`{"name":"call_tool","arguments":{"name":"Library_DeleteBook","arguments":{"name":"shelves/1/books/1"}}}`,
+		`{"name":"call_tool","arguments":"{\"n\\u0061me\":\"Library_DeleteBook\"}"}`,
+		`{"name":"Library_ListBooks","name":"Library_DeleteBook","arguments":{}}`,
+		`{"name":"Library_ListBooks","arguments":{"pageSize":1}}`,
+	} {
+		recorder := httptest.NewRecorder()
+		request := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+params+`}`))
+		request.Header.Set("Content-Type", "application/json")
+		endpoint.ServeHTTP(recorder, request)
+		verdict := "refused:"
+		if strings.Contains(recorder.Body.String(), `"structuredContent"`) {
+			verdict = "called:"
+		}
+		fmt.Println(verdict, params)
+	}
+	// Output:
+	// refused: {"name":"Library_DeleteBook","arguments":{"name":"shelves/1/books/1"}}
+	// refused: {"name":"Library_Delete\u0042ook","arguments":{"name":"shelves/1/books/1"}}
+	// refused: {"name":"call_tool","arguments":{"name":"Library_DeleteBook","arguments":{"name":"shelves/1/books/1"}}}
+	// refused: {"name":"call_tool","arguments":"{\"n\\u0061me\":\"Library_DeleteBook\"}"}
+	// refused: {"name":"Library_ListBooks","name":"Library_DeleteBook","arguments":{}}
+	// called: {"name":"Library_ListBooks","arguments":{"pageSize":1}}
 }
 
 // Whatever answers MCP can be called with types, an RPC for each tool.
@@ -128,7 +166,7 @@ func ExampleNewTypedService() {
 		log.Fatal(err)
 	}
 	defer typed.Close()
-	handler, err := bridge.NewGRPCHandler(bridge.GRPCConfig{Handler: weather, Typed: typed})
+	handler, err := bridge.NewGRPCHandler(bridge.GRPCConfig{Handler: weather, Typed: []*bridge.TypedService{typed}})
 	if err != nil {
 		log.Fatal(err)
 	}

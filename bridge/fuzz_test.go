@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/gen/library/v1/libraryv1connect"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )

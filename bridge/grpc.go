@@ -20,6 +20,10 @@ const DefaultGRPCMessageBytes = 4 << 20
 type GRPCConfig struct {
 	// Handler answers the requests: a [Bridge], or the client of an MCP server.
 	Handler protocol.Handler
+	// Endpoint returns the Handler of an endpoint, which callers of McpService,
+	// Google's service and Tunnel choose by the metadata [EndpointHeader], and
+	// false if there is none of that name. Without it there are no endpoints.
+	Endpoint func(name string) (protocol.Handler, bool)
 	// Logger gets what goes wrong. The default discards.
 	Logger *slog.Logger
 	// MaxMessageBytes bounds a request.
@@ -33,9 +37,8 @@ type GRPCConfig struct {
 	// connections on a loopback address need a loopback name, and others may
 	// name any. gRPC, which no web page can speak, may always name any.
 	AllowedHosts []string
-	// Typed is served beside McpService, if it is not nil. Whoever has made it
-	// closes it.
-	Typed *TypedService
+	// Typed are served beside McpService. Whoever has made them closes them.
+	Typed []*TypedService
 }
 
 // GRPCHandler serves what answers MCP as mcp.v1.McpService, and as Google's
@@ -55,6 +58,7 @@ func NewGRPCHandler(cfg GRPCConfig) (*GRPCHandler, error) {
 	if cfg.MaxMessageBytes <= 0 {
 		cfg.MaxMessageBytes = DefaultGRPCMessageBytes
 	}
+	cfg.Handler = endpoints{all: cfg.Handler, lookup: cfg.Endpoint}
 	front, err := mirror.New(mirror.Config{
 		Handler: cfg.Handler, Logger: cfg.Logger, MaxMessageBytes: cfg.MaxMessageBytes,
 		Policy: guard.Policy{Origins: cfg.AllowedOrigins, Hosts: cfg.AllowedHosts},
@@ -66,11 +70,10 @@ func NewGRPCHandler(cfg GRPCConfig) (*GRPCHandler, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, service := google.Handler()
-	if err := front.Add(mirror.Service{Name: googlemcp.ServiceName, Handler: service}); err != nil {
+	if err := front.Add(mirror.Service{Name: googlemcp.ServiceName, Handler: google}); err != nil {
 		return nil, err
 	}
-	if t := cfg.Typed; t != nil {
+	for _, t := range cfg.Typed {
 		if err := front.Add(mirror.Service{Name: t.server.Service(), Handler: t.server, Files: t.server.Files}); err != nil {
 			return nil, fmt.Errorf("bridge: %w", err)
 		}

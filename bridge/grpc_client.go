@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/googlemcp"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/mirror"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -28,7 +29,7 @@ const (
 // Caller means its default.
 type GRPCClientConfig struct {
 	// Caller carries the calls. The GRPCClient does not close it.
-	Caller Caller
+	Caller rpc.Caller
 	// Logger gets what goes wrong. The default discards.
 	Logger *slog.Logger
 	// ClientInfo is the Implementation object that the server sees of clients
@@ -63,7 +64,7 @@ func NewGRPCClient(cfg GRPCClientConfig) (*GRPCClient, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.ClientInfo == nil {
-		cfg.ClientInfo = implementation(&config{name: serverName, version: Version()})
+		cfg.ClientInfo = implementation()
 	}
 	policy := &metadata.Policy{Forward: cfg.ForwardHeaders}
 	if err := policy.Validate(); err != nil {
@@ -98,4 +99,6 @@ func (c *GRPCClient) Handle(ctx context.Context, r *protocol.Request, n protocol
 // Services asks a backend by server reflection which services it has, and
 // returns their full names, sorted. One that has [GRPCService] or
 // [GoogleService] is an MCP server. Services of health and reflection are left out.
-func Services(ctx context.Context, c Caller) ([]string, error) { return descriptor.Services(ctx, c) }
+func Services(ctx context.Context, c rpc.Caller) ([]string, error) {
+	return descriptor.Services(ctx, c)
+}

@@ -3,6 +3,7 @@ package bridge_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -134,4 +135,14 @@ func (r *recorder) seen() []*protocol.Notification {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.all
+}
+
+// message is a request of a modern client.
+func message(method, params string) string {
+	params = strings.TrimSuffix(params, "}")
+	if params != "{" {
+		params += ","
+	}
+	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params +
+		`"_meta":{"` + protocol.MetaProtocolVersion + `":"2026-07-28","` + protocol.MetaClientCapabilities + `":{}}}}`
 }

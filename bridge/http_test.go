@@ -34,7 +34,7 @@ func TestTokensOverHTTP(t *testing.T) {
 			return echo(ctx, request, response)
 		},
 	}), bridge.WithForwardedHeaders("authorization"))
-	endpoint, err := b.HTTPHandler(streamable.Config{})
+	endpoint, err := streamable.New(streamable.Config{Handler: b})
 	if err != nil {
 		t.Fatal(err)
 	}

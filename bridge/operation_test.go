@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
 	"github.com/mcp-bridge/mcp-bridge/bridge/grpcgo"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 

@@ -1,35 +1,37 @@
 package bridge
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/options"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/engine"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/task"
-	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
 // Defaults of the options.
 const (
 	// DefaultTimeout bounds one call where neither the client nor the
 	// operator says otherwise.
-	DefaultTimeout = 60 * time.Second
+	DefaultTimeout = engine.DefaultTimeout
 	// DefaultPageSize is how many tools a page of tools/list has. It is large
 	// because some hosts read the first page only.
-	DefaultPageSize = 1000
+	DefaultPageSize = engine.DefaultPageSize
 	// DefaultListTTL is how long modern clients are told that they may hold
 	// tools/list and server/discover for fresh.
-	DefaultListTTL = time.Minute
+	DefaultListTTL = engine.DefaultListTTL
 	// DefaultStreamMessages, DefaultStreamBytes and DefaultStreamTime bound
 	// what one call collects of a stream of responses.
-	DefaultStreamMessages = 100
-	DefaultStreamBytes    = 64 << 10
-	DefaultStreamTime     = 30 * time.Second
+	DefaultStreamMessages = engine.DefaultStreamMessages
+	DefaultStreamBytes    = engine.DefaultStreamBytes
+	DefaultStreamTime     = engine.DefaultStreamTime
+	// DefaultOperationWait is how long a call waits for the long-running operation
+	// that it started. See [WithOperationWait].
+	DefaultOperationWait = engine.DefaultOperationWait
+	// DefaultTaskTTL is how long the id of a task is good. See [WithTaskTTL].
+	DefaultTaskTTL = engine.DefaultTaskTTL
+	// DefaultSchemaBytes is how long both schemas of a tool may be together.
+	DefaultSchemaBytes = schema.DefaultMaxBytes
 )
 
 // serverName is how we present ourselves where nobody says otherwise.
@@ -38,54 +40,35 @@ const serverName = "mcp-bridge"
 // Option configures a [Bridge].
 type Option func(*config)
 
-type config struct {
-	name, title, version string
-	instructions         string
-	log                  *slog.Logger
-	timeout              time.Duration
-	refresh              time.Duration
-	pageSize             int
-	limits               backend.Limits
-	rules                bool
-	noConfirm            bool
-	optionsFile          []byte
-	options              *options.Set
-	schema               schema.Options
-	toolSearch           bool
-	searchThreshold      int
-	metadata             metadata.Policy
-	operationWait        time.Duration
-	taskTTL              time.Duration
-	taskKey              []byte
-	tasks                *task.Sealer
-	taskOwner            func(*protocol.Caller) string
-}
+type config struct{ engine engine.Config }
 
 // WithServerInfo sets the name and the version by which the Bridge presents
 // itself to MCP clients.
 func WithServerInfo(name, version string) Option {
-	return func(c *config) { c.name, c.version = name, version }
+	return func(c *config) { c.engine.Name, c.engine.Version = name, version }
 }
 
 // WithTitle sets the name for people by which the Bridge presents itself.
-func WithTitle(title string) Option { return func(c *config) { c.title = title } }
+func WithTitle(title string) Option { return func(c *config) { c.engine.Title = title } }
 
 // WithInstructions sets the text that tells a model how to use the tools
 // together.
-func WithInstructions(text string) Option { return func(c *config) { c.instructions = text } }
+func WithInstructions(text string) Option { return func(c *config) { c.engine.Instructions = text } }
 
 // WithLogger sets where the Bridge logs to. Arguments, results and headers
 // are logged at debug only. The default discards.
-func WithLogger(log *slog.Logger) Option { return func(c *config) { c.log = log } }
+func WithLogger(log *slog.Logger) Option { return func(c *config) { c.engine.Log = log } }
 
 // WithTimeout bounds every call. Zero means no bound. The default is
 // [DefaultTimeout].
-func WithTimeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
+func WithTimeout(d time.Duration) Option { return func(c *config) { c.engine.Timeout = d } }
 
 // WithRefresh makes the Bridge read the descriptors again at that interval.
 // Zero, the default, means never, except when a backend answers UNIMPLEMENTED
 // or [Bridge.Refresh] is called.
-func WithRefresh(interval time.Duration) Option { return func(c *config) { c.refresh = interval } }
+func WithRefresh(interval time.Duration) Option {
+	return func(c *config) { c.engine.Refresh = interval }
+}
 
 // WithStreamLimits sets what one call collects of a stream of responses:
 // messages, bytes of their JSON and time. A stream that reaches a limit is
@@ -94,40 +77,39 @@ func WithRefresh(interval time.Duration) Option { return func(c *config) { c.ref
 // set here where that is more. The defaults are [DefaultStreamMessages],
 // [DefaultStreamBytes] and [DefaultStreamTime].
 func WithStreamLimits(messages, bytes int, d time.Duration) Option {
-	return func(c *config) { c.limits = backend.Limits{Messages: messages, Bytes: bytes, Time: d} }
+	return func(c *config) { c.engine.Limits = backend.Limits{Messages: messages, Bytes: bytes, Time: d} }
 }
 
 // SchemaProfile says how much of JSON Schema the schemas of tools use.
-type SchemaProfile = schema.Profile
+type SchemaProfile int
 
 // The profiles of schemas.
 const (
 	// PortableSchemas use the small part that every known host accepts.
-	PortableSchemas SchemaProfile = schema.Portable
+	PortableSchemas = SchemaProfile(schema.Portable)
 	// FullSchemas say everything that JSON Schema 2020-12 can say, with
 	// references and unions, which some hosts refuse.
-	FullSchemas SchemaProfile = schema.Full
+	FullSchemas = SchemaProfile(schema.Full)
 )
-
-// DefaultSchemaBytes is how long both schemas of a tool may be together.
-const DefaultSchemaBytes = schema.DefaultMaxBytes
 
 // WithSchemas sets the profile of the tools' schemas and how many bytes the two
 // of a tool may take, from 2 KiB to 256 KiB; what does not fit is shortened, and
 // [DescribeTypeTool] tells the rest. The defaults are [PortableSchemas] and
 // [DefaultSchemaBytes].
 func WithSchemas(profile SchemaProfile, maxBytes int) Option {
-	return func(c *config) { c.schema = schema.Options{Profile: profile, MaxBytes: maxBytes} }
+	return func(c *config) {
+		c.engine.Schema = schema.Options{Profile: schema.Profile(profile), MaxBytes: maxBytes}
+	}
 }
 
 // WithoutValidation leaves it to the backends to check requests against the
 // protovalidate rules of their types. Otherwise the Bridge does so before it
 // calls, so that a model hears of all violations at once.
-func WithoutValidation() Option { return func(c *config) { c.rules = false } }
+func WithoutValidation() Option { return func(c *config) { c.engine.Rules = false } }
 
 // WithPageSize sets how many tools a page of tools/list has. The default is
 // [DefaultPageSize].
-func WithPageSize(n int) Option { return func(c *config) { c.pageSize = n } }
+func WithPageSize(n int) Option { return func(c *config) { c.engine.PageSize = n } }
 
 // WithForwardedHeaders names the headers of a client's HTTP request that are
 // sent to the backend as metadata, in any case; a trailing * matches any
@@ -135,73 +117,43 @@ func WithPageSize(n int) Option { return func(c *config) { c.pageSize = n } }
 // "authorization" only where the backend is the audience of the clients'
 // tokens.
 func WithForwardedHeaders(names ...string) Option {
-	return func(c *config) { c.metadata.Forward = append(c.metadata.Forward, names...) }
+	return func(c *config) { c.engine.Metadata.Forward = append(c.engine.Metadata.Forward, names...) }
 }
 
 // WithReturnedHeaders names the response headers and trailers of a backend
 // that are shown to the client, in the result's _meta. None are by default.
 func WithReturnedHeaders(names ...string) Option {
-	return func(c *config) { c.metadata.Return = append(c.metadata.Return, names...) }
+	return func(c *config) { c.engine.Metadata.Return = append(c.engine.Metadata.Return, names...) }
 }
 
-func newConfig(opts []Option) (*config, error) {
-	c := &config{
-		name: serverName, version: Version(),
-		timeout: DefaultTimeout, pageSize: DefaultPageSize,
-		rules:         true,
-		schema:        schema.Options{MaxBytes: schema.DefaultMaxBytes},
-		limits:        backend.Limits{Messages: DefaultStreamMessages, Bytes: DefaultStreamBytes, Time: DefaultStreamTime},
-		log:           slog.New(slog.DiscardHandler),
-		operationWait: DefaultOperationWait, taskTTL: DefaultTaskTTL, taskOwner: ownerByToken,
-	}
-	for _, o := range opts {
-		o(c)
-	}
-	var errs []error
-	if c.name == "" || c.version == "" {
-		errs = append(errs, errors.New("server info needs a name and a version"))
-	}
-	if c.log == nil {
-		errs = append(errs, errors.New("the logger is nil"))
-	}
-	if c.timeout < 0 {
-		errs = append(errs, fmt.Errorf("the timeout %v is negative", c.timeout))
-	}
-	if c.refresh < 0 {
-		errs = append(errs, fmt.Errorf("the refresh interval %v is negative", c.refresh))
-	}
-	if c.limits.Messages < 1 || c.limits.Bytes < 1 || c.limits.Time <= 0 {
-		errs = append(errs, fmt.Errorf("the stream limits of %d messages, %d bytes and %v must all be above zero", c.limits.Messages, c.limits.Bytes, c.limits.Time))
-	}
-	if p := c.schema.Profile; p != PortableSchemas && p != FullSchemas {
-		errs = append(errs, fmt.Errorf("there is no schema profile %d", p))
-	}
-	if n := c.schema.MaxBytes; n < 2*schema.MinMaxBytes || n > schema.MaxMaxBytes {
-		errs = append(errs, fmt.Errorf("schemas of %d bytes: want from %d to %d", n, 2*schema.MinMaxBytes, schema.MaxMaxBytes))
-	}
-	if c.pageSize < 1 {
-		errs = append(errs, fmt.Errorf("the page size %d is less than 1", c.pageSize))
-	}
-	if c.searchThreshold < 0 {
-		errs = append(errs, fmt.Errorf("the threshold %d of tool search is negative", c.searchThreshold))
-	}
-	if c.operationWait < 0 {
-		errs = append(errs, fmt.Errorf("the wait for operations %v is negative", c.operationWait))
-	}
-	if c.taskTTL < time.Millisecond {
-		errs = append(errs, fmt.Errorf("the time to live of tasks %v is less than a millisecond", c.taskTTL))
-	}
-	if c.taskOwner == nil {
-		errs = append(errs, errors.New("the owner of tasks is nil"))
-	}
-	if c.optionsFile != nil {
-		var err error
-		if c.options, err = options.Parse(c.optionsFile); err != nil {
-			errs = append(errs, fmt.Errorf("options: %w", err))
-		}
-	}
-	var err error
-	c.tasks, err = task.NewSealer(c.taskKey)
-	errs = append(errs, err, c.metadata.Validate())
-	return c, errors.Join(errs...)
-}
+// WithOptions sets options of services, methods and fields, over those in the
+// descriptors: a mcp.options.v1.File as YAML. Unknown names
+// are an error of [New]. A name that the API loses later is a warning.
+func WithOptions(yaml []byte) Option { return func(c *config) { c.engine.Options = yaml } }
+
+// WithoutConfirmation makes calls without asking the user first, whatever
+// options say. Otherwise a method with the option "confirm" is called only after
+// the user has said yes, and not at all for clients that cannot ask.
+func WithoutConfirmation() Option { return func(c *config) { c.engine.NoConfirm = true } }
+
+// WithOperationWait bounds the time that a call of a method that returns
+// google.longrunning.Operation waits for the operation's response. Beyond it
+// the result is the operation itself, which goes on. The time counts from its
+// start, and is cut to five sixths of what is left of the call's timeout. Zero means
+// not to wait. The default is [DefaultOperationWait].
+//
+// It is of no concern to clients that get a task; see [WithTaskTTL].
+func WithOperationWait(d time.Duration) Option { return func(c *config) { c.engine.OperationWait = d } }
+
+// WithTaskTTL sets how long after its creation a task can be asked for. The
+// backend may forget the operation behind it sooner. The default is
+// [DefaultTaskTTL].
+func WithTaskTTL(d time.Duration) Option { return func(c *config) { c.engine.TaskTTL = d } }
+
+// WithKeys sets the keys that seal what the Bridge hands to clients and takes
+// back, ids of tasks and confirmations: 32 or more secret, random bytes each. The
+// first key seals and all open. With the same keys, tasks outlive the process and
+// are known to every replica. The default is a random key of this Bridge's own.
+//
+// A task belongs to the [protocol.Principal] that has made it.
+func WithKeys(keys ...[]byte) Option { return func(c *config) { c.engine.Keys = keys } }

@@ -228,6 +228,7 @@ func TestResourceSubscriptions(t *testing.T) {
 		}
 	}
 	one, leaveOne := listen(`["notes://7","notes:all","pictures://1","no:such"]`)
+	one.wait(t, 1) // the watch is made in its name, and stays so when the other one leaves
 	two, leaveTwo := listen(`["notes://7"]`)
 	if got := string(one.wait(t, 1)[0].Params); got != `{"notifications":{"resourcesListChanged":true,"resourceSubscriptions":["notes://7","notes:all"]}}` {
 		t.Errorf("acknowledged %s", got)

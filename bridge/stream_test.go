@@ -385,7 +385,7 @@ func TestClientTimeout(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := request(protocol.MethodCallTool, `{"name":"Ping_Slow","_meta":{"`+bridge.TimeoutKey+`":`+tt.timeout+`}}`)
+			r := request(protocol.MethodCallTool, `{"name":"Ping_Slow","_meta":{"`+protocol.TimeoutKey+`":`+tt.timeout+`}}`)
 			res, err := tt.bridge.Handle(t.Context(), r, protocol.Discard)
 			switch {
 			case err != nil && !strings.Contains(err.Error(), tt.want):

@@ -176,7 +176,7 @@ func TestTaskErrors(t *testing.T) {
 		fails(follower(method, `{"taskId":1}`), protocol.CodeInvalidParams, "taskId")
 		fails(follower(method, `{"taskId":"operations/1"}`), protocol.CodeInvalidParams, "there is no such task")
 		theirs := follower(method, params)
-		theirs.Caller.Header = http.Header{"Authorization": {"Bearer theirs"}}
+		theirs.Caller.Principal = protocol.AnonymousPrincipal("", "Bearer theirs")
 		fails(theirs, protocol.CodeInvalidParams, "there is no such task")
 	}
 	fails(follower(protocol.MethodUpdateTask, params), protocol.CodeInvalidParams, "inputResponses")
@@ -202,18 +202,18 @@ func TestTaskErrors(t *testing.T) {
 	}
 }
 
-// With a key of their own, and whoever the owner is, Bridges share tasks.
-func TestTaskKeyAndOwner(t *testing.T) {
+// Bridges with the same keys share tasks, which belong to a principal: a
+// refreshed token loses none, another principal with the same token has none.
+func TestTaskKeysAndOwner(t *testing.T) {
 	t.Parallel()
 	backend := startBakery(t)
-	opts := []bridge.Option{
-		bridge.WithTaskKey(bytes.Repeat([]byte("k"), 32)), bridge.WithForwardedHeaders("authorization"),
-		bridge.WithTaskOwner(func(c *protocol.Caller) string { return c.Header.Get("X-User") }),
-	}
-	first, second := start(t, backend.Backend, opts...), start(t, backend.Backend, opts...)
+	old, current := bytes.Repeat([]byte("o"), 32), bytes.Repeat([]byte("k"), 32)
+	forward := bridge.WithForwardedHeaders("authorization")
+	first, second := start(t, backend.Backend, bridge.WithKeys(old), forward), start(t, backend.Backend, bridge.WithKeys(current, old), forward)
 	as := func(user, token, method, params string) *protocol.Request {
 		r := follower(method, params)
-		r.Caller.Header = http.Header{"X-User": {user}, "Authorization": {token}}
+		r.Caller.Principal = protocol.NewPrincipal(protocol.Principal{Method: protocol.AuthJWT, Subject: user})
+		r.Caller.Header = http.Header{"Authorization": {token}}
 		return r
 	}
 	created := object(t, first, as("ann", "Bearer old", protocol.MethodCallTool, bake))
@@ -238,8 +238,8 @@ func TestTaskKeyAndOwner(t *testing.T) {
 
 func TestTaskOptions(t *testing.T) {
 	t.Parallel()
-	_, err := bridge.New(t.Context(), []bridge.Upstream{{}}, bridge.WithOperationWait(-1), bridge.WithTaskTTL(0), bridge.WithTaskOwner(nil), bridge.WithTaskKey([]byte("short")))
-	for _, want := range []string{"wait for operations", "time to live", "owner", "the task key has 5 bytes"} {
+	_, err := bridge.New(t.Context(), []bridge.Upstream{{}}, bridge.WithOperationWait(-1), bridge.WithTaskTTL(0), bridge.WithKeys([]byte("short")))
+	for _, want := range []string{"wait for operations", "time to live", "key 0 has 5 bytes"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not mention the %s", err, want)
 		}

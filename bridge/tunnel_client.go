@@ -12,9 +12,9 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/code"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectcall"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	internaltunnel "github.com/mcp-bridge/mcp-bridge/bridge/internal/tunnel"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/tunnel"
 )
@@ -57,9 +57,9 @@ func NewTunnelClient(cfg TunnelClientConfig) (*TunnelClient, error) {
 		return nil, errors.New("gRPC-Web has no streams that go both ways, which a tunnel is: use grpc:// or connect+http://")
 	}
 	if cfg.ClientInfo == nil {
-		cfg.ClientInfo = implementation(&config{name: serverName, version: Version()})
+		cfg.ClientInfo = implementation()
 	}
-	limit := cmp.Or(cfg.Connect.MaxReceiveBytes, tunnel.DefaultClientMaxMessageBytes)
+	limit := cmp.Or(cfg.Connect.MaxReceiveBytes, protocol.DefaultClientMaxMessageBytes)
 	cfg.Connect.MaxReceiveBytes = limit
 	caller, err := connectcall.Dial(u, cfg.Connect.options()...)
 	if err != nil {
@@ -73,7 +73,7 @@ func NewTunnelClient(cfg TunnelClientConfig) (*TunnelClient, error) {
 			}
 			return tunnelStream{stream}, nil
 		},
-		Logger: cfg.Logger, ClientInfo: cfg.ClientInfo, MaxMessageBytes: limit,
+		ClientConfig: protocol.ClientConfig{Logger: cfg.Logger, ClientInfo: cfg.ClientInfo, MaxMessageBytes: limit},
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("bridge: %w", err), caller.Close())

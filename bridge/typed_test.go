@@ -102,7 +102,7 @@ func overTyped(t *testing.T, h protocol.Handler) *bridge.Bridge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grpc, err := bridge.NewGRPCHandler(bridge.GRPCConfig{Handler: h, Typed: typed})
+	grpc, err := bridge.NewGRPCHandler(bridge.GRPCConfig{Handler: h, Typed: []*bridge.TypedService{typed}})
 	if err != nil {
 		t.Fatal(err)
 	}

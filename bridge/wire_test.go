@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 	"github.com/mcp-bridge/mcp-bridge/protocol/streamable"
 )
 
@@ -22,7 +23,7 @@ type wire func(message string) []byte
 // overHTTP is a wire over Streamable HTTP.
 func overHTTP(t *testing.T, b *bridge.Bridge) wire {
 	t.Helper()
-	endpoint, err := b.HTTPHandler(streamable.Config{})
+	endpoint, err := streamable.New(streamable.Config{Handler: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func overStdio(t *testing.T, b *bridge.Bridge) wire {
 	outR, outW := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		err := b.ServeStdio(context.WithoutCancel(t.Context()), inR, outW)
+		err := stdio.Serve(context.WithoutCancel(t.Context()), inR, outW, stdio.Config{Handler: b})
 		_ = outW.Close()
 		served <- err
 	}()

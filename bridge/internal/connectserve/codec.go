@@ -9,10 +9,10 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // message is a message in the protobuf wire format, of one of the types of a

@@ -18,9 +18,10 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/code"
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/inflate"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 // Method is one RPC to serve.
@@ -55,6 +56,7 @@ func Handler(m *Method, o Options) http.Handler {
 		connect.WithCodec(jsonCodec{name: "json"}),
 		connect.WithCodec(jsonCodec{name: "json; charset=utf-8"}),
 		connect.WithReadMaxBytes(o.MaxMessageBytes),
+		inflate.Handler(o.MaxMessageBytes),
 		connect.WithCompressMinBytes(compressMinBytes),
 		connect.WithRequestInitializer(func(_ connect.Spec, v any) error {
 			if msg, ok := v.(*message); ok {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectcall"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/header"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/rpctest"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/code"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectcall"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	"github.com/mcp-bridge/mcp-bridge/gen/mcp/v1/mcpv1connect"
 	"github.com/mcp-bridge/mcp-bridge/protocol"

@@ -19,6 +19,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/health"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/tunnel"
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
 	"github.com/mcp-bridge/mcp-bridge/internal/guard"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -38,6 +39,7 @@ type Config struct {
 // Front is McpService in front of a Handler, with what is served beside it.
 type Front struct {
 	cfg      Config
+	core     front.Core
 	routes   map[string]http.Handler
 	services []Service
 	health   *health.Server
@@ -54,7 +56,7 @@ func New(cfg Config) (*Front, error) {
 	if err := cfg.Policy.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Front{cfg: cfg, routes: make(map[string]http.Handler)}
+	f := &Front{cfg: cfg, core: front.Core{Handler: cfg.Handler, Log: cfg.Logger}, routes: make(map[string]http.Handler)}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	compilers := newCompilers(func(text string) { cfg.Logger.Warn("requests are not checked in full", "reason", text) })
 	methods, err := compilers.methods()

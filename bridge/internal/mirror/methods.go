@@ -6,9 +6,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/plainjson"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/validate"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )

@@ -14,11 +14,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/wire"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -53,7 +54,7 @@ func (f *Front) serve(ctx context.Context, m *method, c *connectserve.Call) erro
 	if err != nil {
 		return err
 	}
-	r, err := call.request(message)
+	r, err := call.request(ctx, message)
 	if err != nil {
 		return err
 	}
@@ -61,10 +62,7 @@ func (f *Front) serve(ctx context.Context, m *method, c *connectserve.Call) erro
 	if m.kind == rpc.ServerStream {
 		n = protocol.NotifierFunc(call.notify)
 	}
-	res, err := f.cfg.Handler.Handle(ctx, r, n)
-	if err == nil && res == nil {
-		err = errors.New("the handler returned nothing")
-	}
+	res, err := f.core.Handle(ctx, r, n)
 	if err != nil {
 		if challenge := status.Challenge(err); challenge != "" {
 			c.ResponseHeader().Set("Www-Authenticate", challenge)
@@ -81,15 +79,11 @@ func (f *Front) serve(ctx context.Context, m *method, c *connectserve.Call) erro
 
 // failure is the status for an error of MCP.
 func (c *call) failure(err error) error {
-	_, told := errors.AsType[*protocol.Error](err)
-	if !told && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		c.front.cfg.Logger.Warn("a request failed", "method", c.method.name, "error", err)
-	}
 	return &rpc.StatusError{Status: status.OfError(err, c.raw)}
 }
 
 // request makes the MCP request of a message.
-func (c *call) request(message []byte) (*protocol.Request, error) {
+func (c *call) request(ctx context.Context, message []byte) (*protocol.Request, error) {
 	if c.method.wrapped {
 		var err error
 		if message, err = unwrap(message); err != nil {
@@ -121,8 +115,8 @@ func (c *call) request(message []byte) (*protocol.Request, error) {
 		return nil, c.failure(bad)
 	}
 	r := &protocol.Request{
-		Method: c.method.name, Params: params, Meta: meta,
-		Caller: &protocol.Caller{Transport: c.rpc.Protocol, Header: c.rpc.Header, RemoteAddr: c.rpc.RemoteAddr},
+		ID: front.NewID(), Method: c.method.name, Params: params, Meta: meta,
+		Caller: protocol.NewCaller(ctx, c.rpc.Protocol, c.rpc.Header, c.rpc.RemoteAddr),
 	}
 	// A client that speaks MCP in full would have said that it wants progress.
 	if c.method.kind == rpc.ServerStream && r.Meta.ProgressToken == nil && r.Method != protocol.MethodListen && c.terse {

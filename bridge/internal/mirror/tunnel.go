@@ -28,7 +28,7 @@ func (f *Front) tunnel(ctx context.Context, s *internaltunnel.ServerStream, c *c
 	defer context.AfterFunc(f.ctx, cancel)()
 	err := tunnel.Serve(ctx, s, tunnel.Config{
 		Handler: f.cfg.Handler, Logger: f.cfg.Logger, MaxMessageBytes: f.cfg.MaxMessageBytes,
-		Caller: &protocol.Caller{Transport: c.Protocol, Header: c.Header, RemoteAddr: c.RemoteAddr},
+		Caller: protocol.NewCaller(ctx, "tunnel", c.Header, c.RemoteAddr),
 	})
 	if f.ctx.Err() != nil {
 		return fault.New(code.Code_UNAVAILABLE, nil, "the server is shutting down")

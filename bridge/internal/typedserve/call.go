@@ -3,7 +3,6 @@ package typedserve
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
@@ -13,6 +12,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typed"
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -56,7 +56,7 @@ func (m *method) serve(ctx context.Context, c *connectserve.Call) error {
 	if err != nil {
 		return err
 	}
-	r, err := m.newRequest(codecs, wire, c)
+	r, err := m.newRequest(ctx, codecs, wire, c)
 	if err != nil {
 		return err
 	}
@@ -65,10 +65,7 @@ func (m *method) serve(ctx context.Context, c *connectserve.Call) error {
 	if m.streams {
 		n = notes
 	}
-	res, err := m.server.cfg.Handler.Handle(ctx, r, n)
-	if err == nil && res == nil {
-		err = errors.New("the handler returned nothing")
-	}
+	res, err := m.server.core.Handle(ctx, r, n)
 	if err != nil {
 		return failure(c, err)
 	}
@@ -80,7 +77,7 @@ func (m *method) serve(ctx context.Context, c *connectserve.Call) error {
 }
 
 // newRequest makes the request of MCP.
-func (m *method) newRequest(codecs *codecs, wire []byte, c *connectserve.Call) (*protocol.Request, error) {
+func (m *method) newRequest(ctx context.Context, codecs *codecs, wire []byte, c *connectserve.Call) (*protocol.Request, error) {
 	arguments, warnings, err := codecs.request.AppendJSON(nil, wire)
 	switch {
 	case err != nil:
@@ -102,7 +99,10 @@ func (m *method) newRequest(codecs *codecs, wire []byte, c *connectserve.Call) (
 	if err := m.addRest(&params, c.Header); err != nil {
 		return nil, err
 	}
-	r := &protocol.Request{Method: name, Params: params.JSON(), Caller: caller(c)}
+	r := &protocol.Request{
+		ID: front.NewID(), Method: name, Params: params.JSON(),
+		Caller: protocol.NewCaller(ctx, c.Protocol, c.Header, c.RemoteAddr),
+	}
 	meta, bad := protocol.ReadMeta(r.Params)
 	if bad != nil {
 		return nil, failure(c, bad)
@@ -110,13 +110,12 @@ func (m *method) newRequest(codecs *codecs, wire []byte, c *connectserve.Call) (
 	if bad := mcpjson.CompleteMeta(&meta); bad != nil {
 		return nil, failure(c, bad)
 	}
+	// A proxy may have let the call pass for what its metadata says.
+	if bad := mcpjson.CheckHeaders(c.Header, name, r.Params, meta.Revision, false); bad != nil {
+		return nil, failure(c, bad)
+	}
 	r.Meta = meta
 	return r, nil
-}
-
-// caller is who makes a call.
-func caller(c *connectserve.Call) *protocol.Caller {
-	return &protocol.Caller{Transport: c.Protocol, Header: c.Header, RemoteAddr: c.RemoteAddr}
 }
 
 // resultMembers are the members of results that responses have fields for.

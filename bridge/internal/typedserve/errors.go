@@ -4,9 +4,9 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/code"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 

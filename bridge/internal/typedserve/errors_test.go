@@ -16,9 +16,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typedserve"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )

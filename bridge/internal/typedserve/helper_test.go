@@ -19,9 +19,9 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectcall"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/mirror"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typedserve"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )

@@ -19,10 +19,10 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/plainjson"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typed"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
 	_ "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1" // plans import its files
 )

@@ -9,8 +9,8 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typedserve"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )

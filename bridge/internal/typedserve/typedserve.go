@@ -21,6 +21,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/export"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/typed"
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -47,6 +48,7 @@ type Config struct {
 // "/package.Service/". Close must be called to release it.
 type Server struct {
 	cfg     Config
+	core    front.Core
 	name    string          // what the service is called after
 	written *export.Written // by what the service is served, or nil
 	service protoreflect.FullName
@@ -64,8 +66,8 @@ var _ http.Handler = (*Server)(nil)
 // New asks for what there is to serve. It fails where that, or the export,
 // cannot be had; ctx bounds this only.
 func New(ctx context.Context, cfg Config) (*Server, error) {
-	s := &Server{cfg: cfg}
-	server, err := export.List(ctx, cfg.Handler, nil)
+	s := &Server{cfg: cfg, core: front.Core{Handler: cfg.Handler, Log: cfg.Logger}}
+	server, err := export.List(ctx, protocol.HandlerFunc(s.core.Contain), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +139,7 @@ func (s *Server) update(ctx context.Context, server typed.Server) error {
 
 // refresh asks for what there is, and serves that if it is something else.
 func (s *Server) refresh(ctx context.Context) error {
-	server, err := export.List(ctx, s.cfg.Handler, nil)
+	server, err := export.List(ctx, protocol.HandlerFunc(s.core.Contain), nil)
 	if err != nil {
 		return err
 	}

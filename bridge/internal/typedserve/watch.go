@@ -59,11 +59,11 @@ func (s *Server) listen(ctx context.Context, changed chan<- struct{}) {
 		return nil
 	})
 	for {
-		_, err := s.cfg.Handler.Handle(ctx, &protocol.Request{
+		_, err := s.core.Contain(ctx, &protocol.Request{
 			Method: protocol.MethodListen,
 			Params: json.RawMessage(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`),
 			Meta:   protocol.Meta{Revision: protocol.Revision20260728, Capabilities: json.RawMessage(`{}`)},
-			Caller: &protocol.Caller{Transport: "in-process"},
+			Caller: protocol.InternalCaller(),
 		}, notify)
 		if _, down := errors.AsType[*protocol.UpstreamError](err); !down {
 			if refused, ok := errors.AsType[*protocol.Error](err); ok && refused.Code == protocol.CodeMethodNotFound {
