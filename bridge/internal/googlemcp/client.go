@@ -9,9 +9,10 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -37,9 +38,10 @@ type ClientConfig struct {
 // Client is a backend that implements the service, as a Handler. It keeps
 // nothing of its callers.
 type Client struct {
-	cfg     ClientConfig
-	codecs  *codecs
-	version atomic.Pointer[protocol.Revision] // what the server speaks
+	cfg       ClientConfig
+	methods   map[string]*method // by their names in MCP
+	converter *converter
+	version   atomic.Pointer[protocol.Revision] // what the server speaks
 }
 
 var _ protocol.Handler = (*Client)(nil)
@@ -47,11 +49,18 @@ var _ protocol.Handler = (*Client)(nil)
 // NewClient returns a Client. Nothing is asked yet. The Client needs no end, and
 // uses the Caller as long as calls of Handle last.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	c, err := newCodecs()
+	methods, err := newMethods()
 	if err != nil {
 		return nil, err
 	}
-	client := &Client{cfg: cfg, codecs: c}
+	client := &Client{cfg: cfg, methods: make(map[string]*method)}
+	if client.converter, err = newConverter(methods); err != nil {
+		return nil, err
+	}
+	client.converter.base64 = cfg.Base64
+	for _, m := range methods {
+		client.methods[m.name] = m
+	}
 	client.version.Store(new(defaultVersion))
 	return client, nil
 }
@@ -60,40 +69,86 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 // [*protocol.UpstreamError]. Methods that the service does not have are not
 // found; there are no notifications.
 func (c *Client) Handle(ctx context.Context, r *protocol.Request, _ protocol.Notifier) (*protocol.Result, error) {
-	answer, ok := answers[r.Method]
-	if !ok {
+	m := c.methods[r.Method]
+	if m == nil && r.Method != protocol.MethodDiscover {
 		return nil, protocol.MethodNotFound(r.Method)
 	}
 	params, fault := mcpjson.ModernParams(r, nil, c.cfg.ClientInfo)
 	if fault != nil {
 		return nil, fault
 	}
-	return answer(&asking{client: c, request: r, to: &toGoogle{codecs: c.codecs}, from: &toMCP{base64: c.cfg.Base64}}, ctx, params)
+	a := &asking{client: c, request: r}
+	if m == nil {
+		return a.discover(ctx, params)
+	}
+	request, about, err := a.encode(m, params)
+	if err != nil {
+		return nil, err
+	}
+	response, err := a.call(ctx, m, request, about)
+	if err != nil {
+		return nil, err
+	}
+	return a.decode(m, response)
 }
 
 // asking is one request.
 type asking struct {
 	client  *Client
 	request *protocol.Request
-	to      *toGoogle
-	from    *toMCP
+}
+
+// encode makes the request of the service, and returns what it is about.
+func (a *asking) encode(m *method, params json.RawMessage) (request proto.Message, about string, err error) {
+	asked := m.params.New().Interface()
+	if err := a.read(params, asked); err != nil {
+		return nil, "", err
+	}
+	var responses map[string]*mcpv1.InputResponse
+	var state *string
+	switch asked := asked.(type) {
+	case *mcpv1.CallToolRequest:
+		if raw := asked.GetArgumentsJson(); raw != nil && jsontok.KindOf(raw) != jsontok.KindObject {
+			return nil, "", protocol.Errorf(protocol.CodeInvalidParams, "params.arguments must be an object")
+		}
+		responses, state = asked.GetInputResponses(), asked.RequestState
+	case *mcpv1.ReadResourceRequest:
+		responses, state = asked.GetInputResponses(), asked.RequestState
+	case *mcpv1.GetPromptRequest:
+		responses, state = asked.GetInputResponses(), asked.RequestState
+	case *mcpv1.CompleteRequest:
+		if asked.GetRef().GetPrompt() == nil && asked.GetRef().GetResource() == nil {
+			return nil, "", protocol.Errorf(protocol.CodeInvalidParams, "params.ref must be of type ref/prompt or ref/resource")
+		}
+	default:
+		if _, ok := jsontok.Lookup(params, "cursor"); ok {
+			return nil, "", protocol.Errorf(protocol.CodeInvalidParams, "params.cursor is not one of this server: its lists have one page")
+		}
+	}
+	out := m.request.New()
+	if err := a.client.converter.toGoogle(out.Interface(), asked); err != nil {
+		return nil, "", protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
+	}
+	common, err := a.client.converter.retryToGoogle(params, responses, state)
+	if err != nil {
+		return nil, "", protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
+	}
+	out.Set(out.Descriptor().Fields().ByName(commonField), protoreflect.ValueOfMessage(common.ProtoReflect()))
+	return out.Interface(), subject(asked), nil
 }
 
 // read reads the params into a request of mcp.v1.
-func (a *asking) read(params json.RawMessage, m interface {
-	proto.Message
-	GetExtra() []byte
-},
-) error {
-	if err := a.client.codecs.read(params, m); err != nil {
+func (a *asking) read(params json.RawMessage, m proto.Message) error {
+	if err := a.client.converter.read(params, m); err != nil {
 		return protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
 	}
-	if m.GetExtra() == nil {
+	kept, ok := m.(interface{ GetExtra() []byte })
+	if !ok || kept.GetExtra() == nil {
 		return nil
 	}
 	// What a field cannot hold is among what is no field.
 	fields := m.ProtoReflect().Descriptor().Fields()
-	return jsontok.Object(m.GetExtra(), func(key, _ []byte) error {
+	return jsontok.Object(kept.GetExtra(), func(key, _ []byte) error {
 		if fields.ByJSONName(string(key)) != nil {
 			return protocol.Errorf(protocol.CodeInvalidParams, "params.%s has the wrong type", key)
 		}
@@ -101,48 +156,35 @@ func (a *asking) read(params json.RawMessage, m interface {
 	})
 }
 
-// fields makes the common fields of a request.
-func (a *asking) fields(params json.RawMessage, responses map[string]*mcpv1.InputResponse, state *string) (*googlepb.RequestFields, error) {
-	meta, _ := jsontok.Lookup(params, "_meta")
-	out, err := a.to.requestFields(meta, responses, state)
-	if err == nil {
-		err = a.to.err
-	}
-	if err != nil {
-		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
-	}
-	return out, nil
-}
-
-// call performs an RPC. The key is of the metadata that says to proxies what it
-// is about.
-func (a *asking) call(ctx context.Context, name string, request, response proto.Message, key, about string) error {
+// call performs an RPC. about is what it is about, for proxies.
+func (a *asking) call(ctx context.Context, m *method, request proto.Message, about string) (proto.Message, error) {
 	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(request)
 	if err != nil {
-		return protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
 	}
 	header := a.client.cfg.Metadata.Request(a.request.Caller, a.request.Meta)
-	if key != "" && printable(about) {
-		header[key] = []string{about}
+	if m.about != nil && printable(about) {
+		header[m.about[0]] = []string{about}
 	}
+	response := m.response.New().Interface()
 	version := *a.client.version.Load()
 	for again := false; ; again = true {
 		header.Set(headerVersion, string(version))
-		trailer, err := a.client.cfg.Caller.Call(ctx, &rpc.Call{Procedure: "/" + ServiceName + "/" + name, Requests: [][]byte{wire}, Header: header}, func(message []byte) error {
+		trailer, err := a.client.cfg.Caller.Call(ctx, &rpc.Call{Procedure: m.procedure, Requests: [][]byte{wire}, Header: header}, func(message []byte) error {
 			if err := proto.Unmarshal(message, response); err != nil {
 				return malformed(err)
 			}
 			return nil
 		})
 		if err == nil {
-			return nil
+			return response, nil
 		}
 		other := otherVersion(err, trailer, version)
 		if other == "" || again {
-			return a.failure(ctx, err, trailer)
+			return nil, a.failure(ctx, err, trailer)
 		}
 		if !other.Known() {
-			return &protocol.UpstreamError{Kind: protocol.UpstreamMalformed, Message: "the MCP server speaks no version of MCP that is known here", Err: err}
+			return nil, &protocol.UpstreamError{Kind: protocol.UpstreamMalformed, Message: "the MCP server speaks no version of MCP that is known here", Err: err}
 		}
 		version = other
 		a.client.version.Store(&other)
@@ -177,43 +219,55 @@ func malformed(err error) error {
 	return &protocol.UpstreamError{Kind: protocol.UpstreamMalformed, Message: "the MCP server's response cannot be read", Err: err}
 }
 
-// needs returns the result that says what the server needs, or nil if it needs
-// nothing. What the client has not declared it is not asked.
-func (a *asking) needs(common *googlepb.ResponseFields) (*mcpv1.InputRequiredResult, error) {
-	if len(common.GetDependentRequests()) == 0 {
-		return nil, nil //nolint:nilnil // nothing is a value here
-	}
-	in, capabilities, err := a.from.inputRequired(common, a.client.codecs)
-	if err != nil {
-		return nil, malformed(err)
-	}
-	for _, name := range capabilities {
-		if !can(a.request.Meta.Capabilities, name) {
-			return nil, protocol.MissingCapability(`{"` + name + `":{}}`)
-		}
-	}
-	return in, nil
-}
-
-// result makes the result of a response of mcp.v1 and the fields that all
-// responses of the service have.
-func (a *asking) result(response proto.Message, common *googlepb.ResponseFields) (*protocol.Result, error) {
-	text, err := a.client.codecs.json(response)
-	if err != nil {
-		return nil, malformed(err)
-	}
-	if m := common.GetMetadata(); len(m.GetFields()) > 0 {
-		meta, err := a.client.codecs.json(m)
+// decode makes the result of a response, or one that says what the server needs.
+// What the client has not declared it is not asked.
+func (a *asking) decode(m *method, response proto.Message) (*protocol.Result, error) {
+	common := responseFields(response)
+	var result mcpjson.Object
+	var out proto.Message
+	if m.asks() && len(common.GetDependentRequests()) > 0 {
+		needed, capabilities, err := a.client.converter.neededToMCP(common)
 		if err != nil {
 			return nil, malformed(err)
 		}
-		var o mcpjson.Object
-		o.Add("_meta", meta)
-		_ = jsontok.Object(text, func(key, value []byte) error { // it is valid
-			o.Add(string(key), value)
-			return nil
-		})
-		text = o.JSON()
+		for _, name := range capabilities {
+			if !can(a.request.Meta.Capabilities, name) {
+				return nil, protocol.MissingCapability(string(object(name, []byte(`{}`))))
+			}
+		}
+		result.Add("resultType", []byte(`"`+protocol.ResultInputRequired+`"`))
+		out = needed
+	} else {
+		out = m.result.New().Interface()
+		if err := a.client.converter.toMCP(out, response); err != nil {
+			return nil, malformed(err)
+		}
 	}
-	return mcpjson.ReadResult(a.request.Method, text, true)
+	if metadata := common.GetMetadata(); len(metadata.GetFields()) > 0 {
+		meta, err := a.client.converter.json(metadata)
+		if err != nil {
+			return nil, malformed(err)
+		}
+		result.Add("_meta", meta)
+	}
+	text, err := a.client.converter.json(out)
+	if err != nil {
+		return nil, malformed(err)
+	}
+	_ = jsontok.Object(text, func(key, value []byte) error { // it is valid
+		result.Add(string(key), value)
+		return nil
+	})
+	return mcpjson.ReadResult(a.request.Method, result.JSON(), true)
+}
+
+// responseFields returns the common fields of a response.
+func responseFields(response proto.Message) *googlepb.ResponseFields {
+	r, ok := response.(interface {
+		GetCommon() *googlepb.ResponseFields
+	})
+	if !ok { // all responses of the service have them
+		return nil
+	}
+	return r.GetCommon()
 }

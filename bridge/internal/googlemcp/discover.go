@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
@@ -14,35 +15,36 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
-// probe is an RPC by which to find out what a server can do.
-type probe struct {
-	capability string
-	name       string
-	request    proto.Message
-	response   interface {
-		proto.Message
-		GetCommon() *googlepb.ResponseFields
-	}
-	err error
+// probes are the methods by which to find out what a server can do, and the
+// capability that a server has which answers them.
+var probes = []struct{ method, capability string }{
+	{protocol.MethodListTools, "tools"},
+	{protocol.MethodListResources, "resources"},
+	{protocol.MethodListPrompts, "prompts"},
+	{protocol.MethodComplete, "completions"},
 }
 
 // discover says what a server can do, which the service has no method for: a
 // server has what it answers in any way but that it does not have it. The
 // completion that is asked for is one of nothing.
 func (a *asking) discover(ctx context.Context, params json.RawMessage) (*protocol.Result, error) {
-	common, err := a.fields(params, nil, nil)
+	common, err := a.client.converter.retryToGoogle(params, nil, nil)
 	if err != nil {
-		return nil, err
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
 	}
-	probes := []*probe{
-		{capability: "tools", name: "ListTools", request: &googlepb.ListToolsRequest{Common: common}, response: &googlepb.ListToolsResponse{}},
-		{capability: "resources", name: "ListResources", request: &googlepb.ListResourcesRequest{Common: common}, response: &googlepb.ListResourcesResponse{}},
-		{capability: "prompts", name: "ListPrompts", request: &googlepb.ListPromptsRequest{Common: common}, response: &googlepb.ListPromptsResponse{}},
-		{capability: "completions", name: "Complete", request: &googlepb.CompletionRequest{Common: common}, response: &googlepb.CompletionResponse{}},
-	}
+	said, errs := make([]*googlepb.ResponseFields, len(probes)), make([]error, len(probes))
 	var wg sync.WaitGroup
-	for _, p := range probes {
-		wg.Go(func() { p.err = a.call(ctx, p.name, p.request, p.response, "", "") })
+	for i, p := range probes {
+		m := a.client.methods[p.method]
+		request := m.request.New()
+		request.Set(request.Descriptor().Fields().ByName(commonField), protoreflect.ValueOfMessage(common.ProtoReflect()))
+		wg.Go(func() {
+			var response proto.Message
+			response, errs[i] = a.call(ctx, m, request.Interface(), "")
+			if errs[i] == nil {
+				said[i] = responseFields(response)
+			}
+		})
 	}
 	wg.Wait()
 	var (
@@ -53,19 +55,19 @@ func (a *asking) discover(ctx context.Context, params json.RawMessage) (*protoco
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	for _, p := range probes {
-		if unreachable(p.err) {
-			return nil, p.err
+	for i, p := range probes {
+		if unreachable(errs[i]) {
+			return nil, errs[i]
 		}
-		if p.err != nil && protocol.AsError(p.err).Code == protocol.CodeMethodNotFound {
+		if errs[i] != nil && protocol.AsError(errs[i]).Code == protocol.CodeMethodNotFound {
 			continue
 		}
 		can.Add(p.capability, []byte(`{}`))
-		if s := p.response.GetCommon().GetInstructions(); s != "" {
+		if s := said[i].GetInstructions(); s != "" {
 			instructions = s
 		}
-		if info := p.response.GetCommon().GetMetadata().GetFields()[protocol.MetaServerInfo].GetStructValue(); info != nil && server == nil {
-			if server, err = a.client.codecs.json(info); err != nil {
+		if info := said[i].GetMetadata().GetFields()[protocol.MetaServerInfo].GetStructValue(); info != nil && server == nil {
+			if server, err = a.client.converter.json(info); err != nil {
 				return nil, malformed(err)
 			}
 		}

@@ -47,6 +47,8 @@ func fail(ctx context.Context, r *protocol.Request, _ protocol.Notifier) (*proto
 		return nil, &protocol.UpstreamError{Kind: protocol.UpstreamThrottled, Message: "too many"}
 	case "token":
 		return nil, &protocol.Error{Code: protocol.CodeInternalError, Message: "who?", Challenge: "Bearer"}
+	case "scopes":
+		return nil, &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "more scopes", Scopes: []string{"a"}}
 	case "nothing":
 		return nil, nil
 	case "panic":
@@ -94,9 +96,10 @@ func TestErrors(t *testing.T) {
 		{name: "hidden", status: codes.Internal, trailer: "-32603", message: "internal error", back: -32603},
 		{name: "nothing", status: codes.Internal, trailer: "-32603", message: "internal error", back: -32603},
 		{name: "malformed", status: codes.Internal, trailer: "-32603", message: "what the MCP server said is no MCP", back: -32603},
-		{name: "panic", status: codes.Internal, message: "internal error", back: -32603},
+		{name: "panic", status: codes.Internal, trailer: "-32603", message: "internal error", back: -32603},
 		{name: "down", status: codes.Unavailable, message: "it is down", kind: protocol.UpstreamUnavailable},
 		{name: "throttled", status: codes.ResourceExhausted, message: "too many", kind: protocol.UpstreamThrottled},
+		{name: "scopes", status: codes.PermissionDenied, message: "more scopes", back: -32600},
 		{name: "token", status: codes.Unauthenticated, message: "who?", back: -32603},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

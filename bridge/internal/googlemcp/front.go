@@ -3,18 +3,19 @@ package googlemcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 
-	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectserve"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/plainjson"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
-	"github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol/modelcontextprotocolconnect"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
+	"github.com/mcp-bridge/mcp-bridge/internal/front"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -30,81 +31,148 @@ type FrontConfig struct {
 	MaxMessageBytes int
 }
 
-// Front is the service in front of a Handler, over gRPC, gRPC-Web and Connect.
+// Front is the service in front of a Handler, over gRPC, gRPC-Web and Connect. It
+// is an HTTP handler of the paths below "/model_context_protocol.Mcp/".
 type Front struct {
-	cfg    FrontConfig
-	codecs *codecs
+	core      front.Core
+	converter *converter
+	mux       http.ServeMux
 }
 
-var _ modelcontextprotocolconnect.McpHandler = (*Front)(nil)
+var _ http.Handler = (*Front)(nil)
 
 // NewFront returns a Front.
 func NewFront(cfg FrontConfig) (*Front, error) {
-	c, err := newCodecs()
+	methods, err := newMethods()
 	if err != nil {
 		return nil, err
 	}
-	return &Front{cfg: cfg, codecs: c}, nil
+	f := &Front{core: front.Core{Handler: cfg.Handler, Log: cfg.Logger}}
+	if f.converter, err = newConverter(methods); err != nil {
+		return nil, err
+	}
+	types := plainjson.New(googlepb.File_modelcontextprotocol_mcp_proto)
+	for _, m := range methods {
+		f.mux.Handle(m.procedure, connectserve.Handler(&connectserve.Method{
+			Procedure: m.procedure, Types: types.Types(m.desc),
+			Serve: func(ctx context.Context, c *connectserve.Call) error {
+				return (&call{front: f, method: m, rpc: c}).serve(ctx)
+			},
+		}, connectserve.Options{MaxMessageBytes: cfg.MaxMessageBytes, Logger: cfg.Logger}))
+	}
+	return f, nil
 }
 
-// Handler returns the path of the service and its handler.
-func (f *Front) Handler() (path string, h http.Handler) {
-	return modelcontextprotocolconnect.NewMcpHandler(f,
-		connect.WithReadMaxBytes(f.cfg.MaxMessageBytes),
-		connect.WithRecover(f.recovered),
-	)
-}
-
-func (f *Front) recovered(_ context.Context, spec connect.Spec, _ http.Header, fault any) error {
-	f.cfg.Logger.Error("a handler panicked", "procedure", spec.Procedure, "panic", fmt.Sprint(fault))
-	return connect.NewError(connect.CodeInternal, errors.New("internal error"))
-}
+// ServeHTTP serves an RPC.
+func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.mux.ServeHTTP(w, r) }
 
 // call is one RPC.
 type call struct {
 	front  *Front
-	info   connect.CallInfo
+	method *method
+	rpc    *connectserve.Call
+
 	caller *protocol.Caller
+	id     json.RawMessage
 	meta   protocol.Meta
 	raw    json.RawMessage // the _meta of requests
 }
 
-// begin looks at what all requests have in common.
-func (f *Front) begin(ctx context.Context, common *googlepb.RequestFields) (*call, error) {
-	c := &call{front: f}
-	var ok bool
-	if c.info, ok = connect.CallInfoForHandlerContext(ctx); !ok {
-		return nil, errors.New("googlemcp: a Front answers calls of its Handler only")
+func (c *call) serve(ctx context.Context) error {
+	response, err := c.answer(ctx)
+	if err != nil {
+		return c.failure(err)
 	}
-	c.caller = &protocol.Caller{
-		Transport: connectserve.ProtocolOf(c.info.Peer()), Header: c.info.RequestHeader(), RemoteAddr: c.info.Peer().Addr,
+	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(response)
+	if err != nil {
+		return c.failure(err)
 	}
+	return c.rpc.Send(wire)
+}
+
+// answer returns the response to the request.
+func (c *call) answer(ctx context.Context) (proto.Message, error) {
 	if err := c.version(); err != nil {
 		return nil, err
 	}
-	if err := c.readMeta(common); err != nil {
-		return nil, c.failure(err)
+	wire, err := c.rpc.Receive()
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	request := c.method.request.New().Interface()
+	if err := proto.Unmarshal(wire, request); err != nil {
+		return nil, fault.New(code.Code_INVALID_ARGUMENT, err, "the request cannot be read: %v", err)
+	}
+	c.caller = protocol.NewCaller(ctx, c.rpc.Protocol, c.rpc.Header, c.rpc.RemoteAddr)
+	c.id = front.NewID()
+	if err := c.readMeta(commonOf(request)); err != nil {
+		return nil, err
+	}
+	if c.method.lists() {
+		return c.list(ctx)
+	}
+	again, err := c.front.converter.readRetry(commonOf(request))
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "common: %v", err)
+	}
+	called, err := completeCall(request, again)
+	if err != nil {
+		return nil, err
+	}
+	params := c.method.params.New().Interface()
+	if err := c.front.converter.toMCP(params, request); err != nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
+	}
+	if err := c.about(subject(params)); err != nil {
+		return nil, err
+	}
+	text, err := c.front.converter.json(params)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
+	}
+	return c.rounds(ctx, text, again, called)
 }
 
-// defaultVersion is the revision that the service was made for.
-const defaultVersion = protocol.Revision20250618
+// completeCall puts into a call of a tool what the client has left out when it
+// calls again, and returns it. Other requests have none.
+func completeCall(request proto.Message, again *retry) (*googlepb.CallToolRequest_Request, error) {
+	r, ok := request.(*googlepb.CallToolRequest)
+	if !ok {
+		return nil, nil //nolint:nilnil // no call is a value here
+	}
+	if r.GetRequest() == nil {
+		r.Request = again.called
+	}
+	if r.GetRequest() == nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "request is missing: it may be left out only with the resume_data of a response")
+	}
+	return r.GetRequest(), nil
+}
+
+// commonOf returns the common fields of a request.
+func commonOf(request proto.Message) *googlepb.RequestFields {
+	r, ok := request.(interface {
+		GetCommon() *googlepb.RequestFields
+	})
+	if !ok { // all requests of the service have them
+		return nil
+	}
+	return r.GetCommon()
+}
 
 // version answers with the revision that the client has named. One that is not
 // spoken here is refused, with one that is, as clients expect.
 func (c *call) version() error {
-	version := protocol.Revision(c.info.RequestHeader().Get(headerVersion))
-	known := version.Known()
-	if !known {
-		c.info.ResponseHeader().Set(headerVersion, string(defaultVersion))
-	} else {
-		c.info.ResponseHeader().Set(headerVersion, string(version))
+	version := protocol.Revision(c.rpc.Header.Get(headerVersion))
+	if version.Known() {
+		c.rpc.ResponseHeader().Set(headerVersion, string(version))
+		return nil
 	}
-	if version != "" && !known {
-		return connect.NewError(connect.CodeUnimplemented, fmt.Errorf("the version %q of MCP is not spoken here", version))
+	c.rpc.ResponseHeader().Set(headerVersion, string(defaultVersion))
+	if version == "" {
+		return nil
 	}
-	return nil
+	return fault.New(code.Code_UNIMPLEMENTED, nil, "the version %q of MCP is not spoken here", clip.Text(string(version), maxEchoed))
 }
 
 // readMeta makes the _meta of the MCP requests: the metadata, with what the
@@ -114,7 +182,7 @@ func (c *call) readMeta(common *googlepb.RequestFields) error {
 	var text json.RawMessage
 	if common.GetMetadata() != nil {
 		var err error
-		if text, err = c.front.codecs.json(common.GetMetadata()); err != nil {
+		if text, err = c.front.converter.json(common.GetMetadata()); err != nil {
 			return protocol.Errorf(protocol.CodeInvalidParams, "metadata: %v", err)
 		}
 	}
@@ -143,7 +211,7 @@ func (c *call) readMeta(common *googlepb.RequestFields) error {
 	}
 	c.raw = meta.JSON()
 	var fault *protocol.Error
-	if c.meta, fault = protocol.ReadMeta(append(append(json.RawMessage(`{"_meta":`), c.raw...), '}')); fault != nil {
+	if c.meta, fault = protocol.ReadMeta(object("_meta", c.raw)); fault != nil {
 		return fault
 	}
 	return nil
@@ -170,42 +238,39 @@ func can(capabilities json.RawMessage, name string) bool {
 	return protocol.HasCapability(capabilities, name, member)
 }
 
-// ask asks the Handler by a method of MCP, and reads its result into a response
-// of mcp.v1. It returns the _meta of the result.
-func (c *call) ask(ctx context.Context, method string, params json.RawMessage, response proto.Message) (json.RawMessage, error) {
+// ask asks the Handler by a method of MCP, and reads its result: into response,
+// or, where the server needs something first and the service can say so, into
+// the message that is returned. It also returns the _meta of the result.
+func (c *call) ask(ctx context.Context, method string, params json.RawMessage, response proto.Message) (needed *mcpv1.InputRequiredResult, meta json.RawMessage, err error) {
 	var all mcpjson.Object
 	all.Add("_meta", c.raw)
 	if err := jsontok.Object(params, func(key, value []byte) error {
 		all.Add(string(key), value)
 		return nil
 	}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	res, err := c.front.cfg.Handler.Handle(ctx, &protocol.Request{Method: method, Params: all.JSON(), Meta: c.meta, Caller: c.caller}, protocol.Discard)
+	res, err := c.front.core.Handle(ctx, &protocol.Request{Method: method, ID: c.id, Params: all.JSON(), Meta: c.meta, Caller: c.caller}, protocol.Discard)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if res == nil {
-		return nil, errors.New("the handler returned nothing")
-	}
-	if _, ok := response.(asks); !ok && res.Type == protocol.ResultInputRequired || !carries(res.Type) {
-		return nil, protocol.Errorf(protocol.CodeInternalError, "%s has no field for a result of type %q", ServiceName, res.Type)
+	switch res.Type {
+	case "", protocol.ResultComplete:
+	case protocol.ResultInputRequired:
+		if c.method.asks() {
+			needed = &mcpv1.InputRequiredResult{}
+			response = needed
+			break
+		}
+		fallthrough
+	default:
+		return nil, nil, protocol.Errorf(protocol.CodeInternalError, "%s has no field for a result of type %q", ServiceName, clip.Text(string(res.Type), maxEchoed))
 	}
 	text := protocol.AppendResult(nil, res, protocol.Revision20260728)
-	if err := c.front.codecs.read(text, response); err != nil {
-		c.front.cfg.Logger.WarnContext(ctx, "what the server said is no MCP", "method", method, "error", err)
-		return nil, protocol.Errorf(protocol.CodeInternalError, "what the MCP server said is no MCP")
+	if err := c.front.converter.read(text, response); err != nil {
+		c.front.core.Log.WarnContext(ctx, "what the server said is no MCP", "method", method, "error", err)
+		return nil, nil, protocol.Errorf(protocol.CodeInternalError, "what the MCP server said is no MCP")
 	}
-	meta, _ := jsontok.Lookup(text, "_meta")
-	return meta, nil
-}
-
-// asks is a response that may say what the server needs.
-type asks interface {
-	proto.Message
-	GetInputRequired() *mcpv1.InputRequiredResult
-}
-
-func carries(t protocol.ResultType) bool {
-	return t == "" || t == protocol.ResultComplete || t == protocol.ResultInputRequired
+	meta, _ = jsontok.Lookup(text, "_meta")
+	return needed, meta, nil
 }

@@ -1,29 +1,19 @@
-// Package googlemcp speaks model_context_protocol.Mcp, the service that Google
-// Cloud has published for MCP over gRPC. [Front] serves it in front of what
-// answers MCP, [Client] is a backend that implements it.
-//
-// Package transcode turns the JSON of MCP and the messages of mcp.v1 into each
-// other, and this package those and the messages of the service. What these have
-// no field for is left out; docs/mirror.md lists it.
 package googlemcp
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
-	"github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol/modelcontextprotocolconnect"
+	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
 // ServiceName is the full name of the service.
-const ServiceName = modelcontextprotocolconnect.McpName
+const ServiceName = "model_context_protocol.Mcp"
 
 // Metadata of the service, in canonical HTTP form.
 const (
@@ -31,83 +21,91 @@ const (
 	headerVersion = "Mcp-Protocol-Version"
 	// headerErrorCode is the trailer with the code of a JSON-RPC error.
 	headerErrorCode = "Mcp-Error-Code"
-	// What the service's comments ask of clients, so that proxies can route.
-	headerTool     = "Mcp_tool"
-	headerPrompt   = "Mcp_prompt"
-	headerResource = "Mcp_resource"
 )
 
-// codecs turn the messages of mcp.v1 into the JSON of MCP and back.
-type codecs struct {
-	messages map[protoreflect.FullName]*transcode.Codec
-	object   *transcode.Codec // google.protobuf.Struct
+// defaultVersion is the revision that the service was made for.
+const defaultVersion = protocol.Revision20250618
+
+// rpcs are the RPCs of the service: the methods of MCP, and the metadata, in
+// canonical HTTP form, by which clients say to proxies what a request is about.
+// The first is as the comments of the service have it; implementations send the
+// others, or what HTTP has in MCP.
+var rpcs = map[protoreflect.Name]struct {
+	method string
+	about  []string
+}{
+	"ListTools":             {method: protocol.MethodListTools},
+	"ListResources":         {method: protocol.MethodListResources},
+	"ListResourceTemplates": {method: protocol.MethodListTemplates},
+	"ListPrompts":           {method: protocol.MethodListPrompts},
+	"CallTool":              {protocol.MethodCallTool, []string{"Mcp_tool", "Mcp-Tool", "Mcp-Tool-Name", mcpjson.HeaderName}},
+	"GetPrompt":             {protocol.MethodGetPrompt, []string{"Mcp_prompt", "Mcp-Prompt", "Mcp-Prompt-Name", mcpjson.HeaderName}},
+	"ReadResource":          {protocol.MethodReadResource, []string{"Mcp_resource", "Mcp-Resource", "Mcp-Resource-Uri", mcpjson.HeaderName}},
+	"Complete":              {protocol.MethodComplete, []string{"Mcp_resource"}},
 }
 
-// carried are the messages that are turned into JSON, or made of it.
-var carried = []proto.Message{
-	(*mcpv1.ListToolsResponse)(nil), (*mcpv1.CallToolRequest)(nil), (*mcpv1.CallToolResponse)(nil),
-	(*mcpv1.ListResourcesResponse)(nil), (*mcpv1.ListResourceTemplatesResponse)(nil),
-	(*mcpv1.ReadResourceRequest)(nil), (*mcpv1.ReadResourceResponse)(nil),
-	(*mcpv1.ListPromptsResponse)(nil), (*mcpv1.GetPromptRequest)(nil), (*mcpv1.GetPromptResponse)(nil),
-	(*mcpv1.CompleteRequest)(nil), (*mcpv1.CompleteResponse)(nil), (*mcpv1.DiscoverResponse)(nil),
-	(*mcpv1.ContentBlock)(nil), (*mcpv1.ElicitResult)(nil),
+// method is an RPC of the service.
+type method struct {
+	name      string // of MCP
+	procedure string
+	about     []string
+	desc      protoreflect.MethodDescriptor
+	// request and response are the types of the service, params and result those
+	// of mcp.v1.
+	request, response, params, result protoreflect.MessageType
 }
 
-func newCodecs() (*codecs, error) {
-	c := &codecs{messages: make(map[protoreflect.FullName]*transcode.Codec)}
-	compiler := transcode.NewCompiler(nil, transcode.Options{Exact: true})
-	for _, m := range carried {
-		md := m.ProtoReflect().Descriptor()
-		codec, err := compiler.Codec(md)
-		if err != nil {
-			return nil, err
+// lists reports whether the method has pages in MCP.
+func (m *method) lists() bool { return m.about == nil }
+
+// asks reports whether a result may say what the server needs first.
+func (m *method) asks() bool { return !m.lists() && m.name != protocol.MethodComplete }
+
+// newMethods returns all RPCs of the service.
+func newMethods() ([]*method, error) {
+	service := googlepb.File_modelcontextprotocol_mcp_proto.Services().ByName("Mcp").Methods()
+	mirror := mcpv1.File_mcp_v1_service_proto.Services().ByName("McpService").Methods()
+	all := make([]*method, service.Len())
+	for i := range all {
+		md := service.Get(i)
+		rpc, ok := rpcs[md.Name()]
+		like := mirror.ByName(md.Name())
+		if !ok || like == nil {
+			return nil, fmt.Errorf("googlemcp: nothing in MCP is %s", md.FullName())
 		}
-		c.messages[md.FullName()] = codec
+		result := like.Output()
+		if complete := result.Fields().ByName("complete"); complete != nil {
+			result = complete.Message()
+		}
+		m := &method{name: rpc.method, procedure: "/" + ServiceName + "/" + string(md.Name()), about: rpc.about, desc: md}
+		for md, mt := range map[protoreflect.MessageDescriptor]*protoreflect.MessageType{
+			md.Input(): &m.request, md.Output(): &m.response, like.Input(): &m.params, result: &m.result,
+		} {
+			var err error
+			if *mt, err = protoregistry.GlobalTypes.FindMessageByName(md.FullName()); err != nil {
+				return nil, fmt.Errorf("googlemcp: %s: %w", md.FullName(), err)
+			}
+		}
+		all[i] = m
 	}
-	var err error
-	c.object, err = transcode.New((*structpb.Struct)(nil).ProtoReflect().Descriptor(), nil, transcode.Options{})
-	return c, err
+	return all, nil
 }
 
-// json returns the JSON of a message.
-func (c *codecs) json(m proto.Message) (json.RawMessage, error) {
-	codec := c.object
-	if _, ok := m.(*structpb.Struct); !ok {
-		codec = c.messages[m.ProtoReflect().Descriptor().FullName()]
+// subject returns what a request, given as params of mcp.v1, is about.
+func subject(params protoreflect.ProtoMessage) string {
+	switch m := params.(type) {
+	case *mcpv1.CallToolRequest:
+		return m.GetName()
+	case *mcpv1.GetPromptRequest:
+		return m.GetName()
+	case *mcpv1.ReadResourceRequest:
+		return m.GetUri()
+	case *mcpv1.CompleteRequest:
+		if p := m.GetRef().GetPrompt(); p != nil {
+			return p.GetName()
+		}
+		return m.GetRef().GetResource().GetUri()
+	default:
+		return ""
 	}
-	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	text, warnings, err := codec.AppendJSON(nil, wire)
-	if err == nil && len(warnings) > 0 {
-		err = errors.New(strings.Join(warnings, "; "))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return text, nil
-}
-
-// read reads JSON into a message.
-func (c *codecs) read(text json.RawMessage, m proto.Message) error {
-	name := m.ProtoReflect().Descriptor().FullName()
-	wire, err := c.messages[name].AppendWire(nil, text)
-	if err == nil {
-		err = proto.Unmarshal(wire, m)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-// structOf returns a JSON object as a Struct, with all numbers as doubles.
-func (c *codecs) structOf(text json.RawMessage) (*structpb.Struct, error) {
-	wire, err := c.object.AppendWire(nil, text)
-	if err != nil {
-		return nil, err
-	}
-	s := new(structpb.Struct)
-	return s, proto.Unmarshal(wire, s)
 }

@@ -25,9 +25,7 @@ func serve(t *testing.T, h protocol.HandlerFunc) (string, *http.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mux := http.NewServeMux()
-	mux.Handle(f.Handler())
-	return listen(t, mux)
+	return listen(t, f)
 }
 
 func listen(t *testing.T, h http.Handler) (string, *http.Client) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
@@ -20,73 +19,65 @@ const (
 	maxListBytes = 64 << 20
 )
 
-// list answers a method that has pages with all of them. The function takes a
-// page, makes messages of it by to, and returns how long the page can be kept. An
-// error is a status.
-func list[M any, Page interface {
-	*M
-	proto.Message
-	GetNextCursor() string
-}](ctx context.Context, f *Front, to *toGoogle, common *googlepb.RequestFields, method string, take func(*M) *int64) (*googlepb.ResponseFields, *durationpb.Duration, error) {
-	c, err := f.begin(ctx, common)
-	if err != nil {
-		return nil, nil, err
-	}
+// list answers a method that has pages with all of them. The list can be kept as
+// long as that page which can be kept the shortest time.
+func (c *call) list(ctx context.Context) (proto.Message, error) {
 	var (
-		first json.RawMessage // the _meta of the first page
-		ttl   *int64
-		size  int
-		asked = make(map[string]bool)
+		all    = c.method.result.New()
+		fields = all.Descriptor().Fields()
+		cursor = fields.ByName("next_cursor")
+		ttl    = fields.ByName("ttl_ms")
+		asked  = make(map[string]bool)
+		size   int
+		first  json.RawMessage // the _meta of the first page
 	)
 	params := json.RawMessage(`{}`)
 	for n := 1; ; n++ {
-		page := new(M)
-		meta, err := c.ask(ctx, method, params, Page(page))
+		page := c.method.result.New()
+		_, meta, err := c.ask(ctx, c.method.name, params, page.Interface())
 		if err != nil {
-			return nil, nil, c.failure(err)
+			return nil, err
 		}
 		if n == 1 {
 			first = meta
 		}
-		if kept := take(page); kept != nil && (ttl == nil || *kept < *ttl) {
-			ttl = kept
+		if all.Has(ttl) && (!page.Has(ttl) || all.Get(ttl).Int() < page.Get(ttl).Int()) {
+			page.Set(ttl, all.Get(ttl))
 		}
-		cursor := Page(page).GetNextCursor()
-		if cursor == "" {
+		proto.Merge(all.Interface(), page.Interface())
+		next := page.Get(cursor).String()
+		if next == "" {
 			break
 		}
-		if asked[cursor] {
-			f.cfg.Logger.WarnContext(ctx, "the server repeats a cursor; the list ends here", "method", method)
+		if asked[next] {
+			c.front.core.Log.WarnContext(ctx, "the server repeats a cursor; the list ends here", "method", c.method.name)
 			break
 		}
-		asked[cursor] = true
-		if size += proto.Size(Page(page)); n == maxPages || size > maxListBytes {
-			return nil, nil, c.failure(protocol.Errorf(protocol.CodeInternalError, "the list is too long to be sent without pages"))
+		asked[next] = true
+		if size += proto.Size(page.Interface()); n == maxPages || size > maxListBytes {
+			return nil, protocol.Errorf(protocol.CodeInternalError, "the list is too long to be sent without pages")
 		}
-		params = append(jsontok.AppendString([]byte(`{"cursor":`), cursor), '}')
+		params = object("cursor", jsontok.AppendString(nil, next))
 	}
-	if to.err != nil {
-		return nil, nil, c.failure(to.err)
-	}
-	out, err := c.common(first)
+	common, err := c.common(first)
 	if err != nil {
-		return nil, nil, c.failure(err)
+		return nil, err
 	}
 	if text := c.instructions(ctx); text != "" {
-		if out == nil {
-			out = &googlepb.ResponseFields{}
+		if common == nil {
+			common = &googlepb.ResponseFields{}
 		}
-		out.Instructions = text
+		common.Instructions = text
 	}
-	return out, ttlOf(ttl), nil
+	return c.respond(all.Interface(), common)
 }
 
 // instructions are what models should know of the server. There is nothing like
 // initialize or server/discover, so lists say it.
 func (c *call) instructions(ctx context.Context) string {
 	said := &mcpv1.DiscoverResponse{}
-	if _, err := c.ask(ctx, protocol.MethodDiscover, json.RawMessage(`{}`), said); err != nil {
-		c.front.cfg.Logger.DebugContext(ctx, "a list goes without instructions", "error", err)
+	if _, _, err := c.ask(ctx, protocol.MethodDiscover, json.RawMessage(`{}`), said); err != nil {
+		c.front.core.Log.DebugContext(ctx, "a list goes without instructions", "error", err)
 	}
 	return said.GetInstructions()
 }

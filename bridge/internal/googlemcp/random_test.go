@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/connectcall"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/googlemcp"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc"
+	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
 )
 
@@ -38,8 +38,7 @@ func TestPassedOncePassesAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, handler := front.Handler()
-			caller, err := connectcall.NewInProcess(handler, connectcall.ProtocolGRPC)
+			caller, err := connectcall.NewInProcess(front, connectcall.ProtocolGRPC)
 			if err != nil {
 				t.Fatal(err)
 			}
