@@ -1,0 +1,335 @@
+// Package find is middleware for catalogs that are too long to be listed: three tools
+// stand for all others. One searches them by words, one describes a tool, and one calls
+// it. Some models and hosts cope with no more than a few dozen tools.
+//
+// It works on what the Handler behind it lists, so it covers every upstream, and it
+// finds only what the caller is shown. A call through [CallTool] becomes a call of the
+// tool itself and goes on to that Handler, where a guard decides it like any other.
+package find
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/search"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+// Names of the tools that stand for a catalog.
+const (
+	SearchTool   = "search_tools"
+	DescribeTool = "describe_tool"
+	CallTool     = "call_tool"
+)
+
+// DefaultThreshold is how many tools are listed nevertheless.
+const DefaultThreshold = 64
+
+const (
+	// defaultFound and maxFound are how many tools a search shows.
+	defaultFound = 10
+	maxFound     = 50
+	// maxSummary bounds the description of a tool that was found, in bytes.
+	maxSummary = 200
+	// maxCatalogs bounds how many catalogs are kept: callers may see different ones.
+	maxCatalogs = 16
+	// maxWords bounds the names of properties that a tool is found by.
+	maxWords = 100
+)
+
+// Config configures the middleware. The zero value replaces every list.
+type Config struct {
+	// Threshold is up to how many tools are listed nevertheless.
+	Threshold int
+	// Logger gets what goes wrong. The default discards.
+	Logger *slog.Logger
+}
+
+// Middleware returns the middleware. Tools can still be called by their own names. A
+// tool that has the name of one of the three is found and called through them.
+func Middleware(cfg Config) protocol.Middleware {
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	return func(next protocol.Handler) protocol.Handler { return &finder{cfg: cfg, next: next} }
+}
+
+// finder is a Handler whose tools are found.
+type finder struct {
+	cfg  Config
+	next protocol.Handler
+
+	mu       sync.Mutex
+	catalogs []*catalog // the last used one is last
+}
+
+// Handle answers one MCP request.
+func (f *finder) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	if r.Caller != nil && r.Caller.Principal.Internal() {
+		return f.next.Handle(ctx, r, n) // this program reads the lists themselves
+	}
+	switch r.Method {
+	case protocol.MethodListTools:
+		return f.list(ctx, r, n)
+	case protocol.MethodCallTool:
+		raw, _ := jsontok.Lookup(r.Params, "name")
+		switch name, _ := jsontok.String(raw); name {
+		case SearchTool, DescribeTool, CallTool:
+			return f.call(ctx, name, r, n)
+		}
+	}
+	return f.next.Handle(ctx, r, n)
+}
+
+// list lists the three tools, or all where they are few.
+func (f *finder) list(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	if _, ok := jsontok.Lookup(r.Params, "cursor"); ok {
+		return f.next.Handle(ctx, r, n) // of a list that has been shown in part
+	}
+	first, err := f.next.Handle(ctx, r, n)
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.read(ctx, r, first)
+	if err != nil || c == nil {
+		return first, err
+	}
+	own := *first
+	own.Body = c.page
+	return &own, nil
+}
+
+// call answers a call of one of the three tools.
+func (f *finder) call(ctx context.Context, name string, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	ask := listRequest(r, json.RawMessage(`{}`))
+	first, err := f.next.Handle(ctx, ask, protocol.Discard)
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.read(ctx, ask, first)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return f.next.Handle(ctx, r, n) // it is no name of ours
+	}
+	arguments, ok := jsontok.Lookup(r.Params, "arguments")
+	if !ok {
+		arguments = []byte(`{}`)
+	}
+	switch name {
+	case SearchTool:
+		return c.search(arguments), nil
+	case DescribeTool:
+		in := readArguments(arguments, "name")
+		if i, ok := c.named(in); ok {
+			return structured(c.tools[i].raw), nil
+		}
+		return in.result(), nil
+	}
+	in := readArguments(arguments, "name", "arguments")
+	if _, ok := c.named(in); !ok || in.faults != nil {
+		return in.result(), nil
+	}
+	own := *r
+	own.Params = mcpjson.Replace(r.Params, "name", jsontok.AppendString(nil, in.name))
+	own.Params = mcpjson.Set(own.Params, "arguments", in.arguments)
+	return f.next.Handle(ctx, &own, n)
+}
+
+// listRequest returns a request for the tools that the sender of r is shown.
+func listRequest(r *protocol.Request, params json.RawMessage) *protocol.Request {
+	own := *r
+	own.Method, own.Params = protocol.MethodListTools, params
+	own.Meta.ProgressToken, own.Meta.LogLevel = nil, protocol.LogNone
+	return &own
+}
+
+// catalog is what one or more callers are shown.
+type catalog struct {
+	pages  []json.RawMessage // as the Handler has them
+	tools  []tool
+	byName map[string]int
+	page   json.RawMessage // what is listed in place of the tools
+	index  func() *search.Index
+}
+
+type tool struct {
+	name, description string
+	raw               json.RawMessage
+}
+
+// read returns the catalog whose first page is given, or nil where its tools are few
+// enough to be listed.
+func (f *finder) read(ctx context.Context, r *protocol.Request, first *protocol.Result) (*catalog, error) {
+	var pages []json.RawMessage
+	err := mcpjson.EachPage(func(params json.RawMessage) (json.RawMessage, error) {
+		res := first
+		if pages != nil {
+			var err error
+			if res, err = f.next.Handle(ctx, listRequest(r, params), protocol.Discard); err != nil {
+				return nil, err
+			}
+		}
+		pages = append(pages, res.Body)
+		return res.Body, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c := f.known(pages); c != nil {
+		return c.orNil(f.cfg.Threshold), nil
+	}
+	c := &catalog{pages: pages, byName: make(map[string]int)}
+	for _, page := range pages {
+		tools, _ := jsontok.Lookup(page, "tools")
+		if jsontok.KindOf(tools) != jsontok.KindArray {
+			continue
+		}
+		err := jsontok.Array(tools, func(_ int, raw []byte) error {
+			t := tool{name: stringIn(raw, "name"), description: stringIn(raw, "description"), raw: raw}
+			if _, twice := c.byName[t.name]; t.name != "" && !twice {
+				c.byName[t.name] = len(c.tools)
+				c.tools = append(c.tools, t)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, &protocol.UpstreamError{Kind: protocol.UpstreamMalformed, Message: "the list of tools cannot be read", Err: err}
+		}
+	}
+	c.index = sync.OnceValue(c.makeIndex)
+	c.page = listPage(len(c.tools))
+	f.keep(c)
+	return c.orNil(f.cfg.Threshold), nil
+}
+
+// orNil returns c, or nil where it has few tools.
+func (c *catalog) orNil(threshold int) *catalog {
+	if len(c.tools) <= threshold {
+		return nil
+	}
+	return c
+}
+
+// known returns the catalog of pages that have been seen before, or nil.
+func (f *finder) known(pages []json.RawMessage) *catalog {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, c := range slices.Backward(f.catalogs) {
+		if slices.EqualFunc(c.pages, pages, sameBytes) {
+			f.catalogs = append(slices.Delete(f.catalogs, i, i+1), c)
+			return c
+		}
+	}
+	return nil
+}
+
+// sameBytes compares pages. Handlers share one body between results, so that it is
+// seldom needed to look inside.
+func sameBytes(a, b json.RawMessage) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || bytes.Equal(a, b))
+}
+
+func (f *finder) keep(c *catalog) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.catalogs) >= maxCatalogs {
+		f.catalogs = slices.Delete(f.catalogs, 0, 1)
+	}
+	f.catalogs = append(f.catalogs, c)
+}
+
+// makeIndex makes the index of the tools.
+func (c *catalog) makeIndex() *search.Index {
+	docs := make([]search.Document, len(c.tools))
+	for i, t := range c.tools {
+		docs[i] = search.Document{Name: t.name, Title: stringIn(t.raw, "title"), Description: t.description, Words: properties(t.raw)}
+	}
+	return search.New(docs)
+}
+
+// properties returns the names of a tool's arguments.
+func properties(raw json.RawMessage) []string {
+	schema, _ := jsontok.Lookup(raw, "inputSchema")
+	list, _ := jsontok.Lookup(schema, "properties")
+	if jsontok.KindOf(list) != jsontok.KindObject {
+		return nil
+	}
+	var names []string
+	_ = jsontok.Object(list, func(key, _ []byte) error { // a fault ends the names
+		if len(names) < maxWords {
+			names = append(names, string(key))
+		}
+		return nil
+	})
+	return names
+}
+
+func stringIn(object []byte, member string) string {
+	raw, _ := jsontok.Lookup(object, member)
+	s, _ := jsontok.String(raw)
+	return s
+}
+
+// named returns the tool that the arguments name, or notes why there is none.
+func (c *catalog) named(in *arguments) (int, bool) {
+	if in.name == "" {
+		in.fault("name: is required; want the name of a tool, as " + SearchTool + " shows it")
+		return 0, false
+	}
+	if i, ok := c.byName[in.name]; ok {
+		return i, true
+	}
+	text := "name: there is no such tool; find one with " + SearchTool + ", got " + strconv.Quote(clip.Text(in.name, maxSummary))
+	if hits, _ := c.index().Search(in.name, 3); len(hits) > 0 {
+		names := make([]string, len(hits))
+		for i, h := range hits {
+			names[i] = h.Name
+		}
+		text += "; did you mean " + quoted(names) + "?"
+	}
+	in.fault(text)
+	return 0, false
+}
+
+// search answers a search.
+func (c *catalog) search(raw json.RawMessage) *protocol.Result {
+	in := readArguments(raw, "query", "limit")
+	if in.faults != nil {
+		return in.result()
+	}
+	hits, total := c.index().Search(in.query, in.limit)
+	var tools mcpjson.Array
+	for _, h := range hits {
+		var t mcpjson.Object
+		t.Add("name", jsontok.AppendString(nil, h.Name))
+		t.Add("description", jsontok.AppendString(nil, firstLine(c.tools[h.Document].description)))
+		tools.Add(t.JSON())
+	}
+	var found mcpjson.Object
+	found.Add("tools", tools.JSON())
+	found.Add("total", strconv.AppendInt(nil, int64(total), 10))
+	return structured(found.JSON())
+}
+
+// firstLine returns the first line of a description, shortened.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return clip.Text(line, maxSummary)
+}
+
+// structured makes a CallToolResult of a JSON object.
+func structured(value []byte) *protocol.Result {
+	body := jsontok.AppendString([]byte(`{"content":[{"type":"text","text":`), value)
+	body = append(append(body, `}],"structuredContent":`...), value...)
+	return &protocol.Result{Body: append(body, '}')}
+}
