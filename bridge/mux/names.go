@@ -1,0 +1,193 @@
+package mux
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+)
+
+// maxToolName is the longest name of a tool that every host takes.
+const maxToolName = 64
+
+// schemeOf returns what begins the URIs of an upstream, without the '+': its name
+// in lower case with '-' for '_', which makes a URI scheme of it.
+func schemeOf(upstream string) string {
+	scheme := strings.ReplaceAll(strings.ToLower(upstream), "_", "-")
+	if c := scheme[0]; c < 'a' || c > 'z' {
+		return "x" + scheme // a scheme begins with a letter (RFC 3986, section 3.1)
+	}
+	return scheme
+}
+
+// shorten returns a name that every host takes: the head of a long one, and a
+// hash that tells it from others with that head.
+func shorten(name string) string {
+	if len(name) <= maxToolName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	tail := "_" + hex.EncodeToString(sum[:4])
+	end := maxToolName - len(tail)
+	for end > 0 && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	// Always of full length, by which such a name is known.
+	return name[:end] + strings.Repeat("_", maxToolName-len(tail)-end) + tail
+}
+
+// match reports whether a glob matches all of a name: '*' stands for any text and
+// '?' for one character.
+func match(glob, name string) bool {
+	star, retry := -1, 0
+	g, n := 0, 0
+	for n < len(name) {
+		switch {
+		case g < len(glob) && glob[g] == '*':
+			star, retry = g, n
+			g++
+		case g < len(glob) && glob[g] == '?':
+			_, size := utf8.DecodeRuneInString(name[n:])
+			g, n = g+1, n+size
+		case g < len(glob) && glob[g] == name[n]:
+			g, n = g+1, n+1
+		case star >= 0: // the last '*' stands for one byte more
+			retry++
+			g, n = star+1, retry
+		default:
+			return false
+		}
+	}
+	return strings.Trim(glob[g:], "*") == ""
+}
+
+// chosen reports whether globs let a name pass.
+func chosen(include, exclude []string, name string) bool {
+	matches := func(glob string) bool { return match(glob, name) }
+	return (len(include) == 0 || slices.ContainsFunc(include, matches)) && !slices.ContainsFunc(exclude, matches)
+}
+
+// member is an upstream as one snapshot serves it. It is immutable.
+type member struct {
+	*conn
+	spec     Upstream
+	prefixed bool
+	several  bool              // clients must be told which upstream has failed
+	scheme   string            // of its URIs, with the '+', where it is prefixed
+	renamed  map[string]string // own names by new ones
+}
+
+func newMember(c *conn, spec *Upstream, prefixed, several bool) *member {
+	m := &member{conn: c, spec: *spec, prefixed: prefixed, several: several, renamed: make(map[string]string, len(spec.Tools.Rename))}
+	if prefixed {
+		m.scheme = schemeOf(spec.Name) + "+"
+	}
+	for own, name := range spec.Tools.Rename {
+		m.renamed[name] = own
+	}
+	return m
+}
+
+// ask passes a request on. Its faults name the upstream, where there are several.
+func (m *member) ask(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+	res, err := m.conn.ask(ctx, r, n)
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok && m.several {
+		own := *fault
+		own.Message = "upstream " + m.name + ": " + fault.Message
+		return nil, &own
+	}
+	return res, err
+}
+
+// plain reports whether the names and the items of the upstream stay as they are.
+func (m *member) plain() bool { return !m.prefixed && m.spec.Tools.zero() }
+
+// publicTool returns the public name of a tool, and false for one that is not
+// served.
+func (m *member) publicTool(own string) (string, bool) {
+	t := &m.spec.Tools
+	if !chosen(t.Include, t.Exclude, own) {
+		return "", false
+	}
+	name, renamed := t.Rename[own]
+	if !renamed {
+		if _, taken := m.renamed[own]; taken {
+			return "", false // another tool has been given this name
+		}
+		name = own
+	}
+	return m.publicName(name, true), true
+}
+
+// publicName returns a name with the prefix of the upstream.
+func (m *member) publicName(name string, tool bool) string {
+	if !m.prefixed {
+		return name
+	}
+	name = m.spec.Name + "_" + name
+	if tool {
+		return shorten(name)
+	}
+	return name
+}
+
+// ownTool returns the own name of the tool that a public name without its prefix
+// stands for, and false where none has it.
+func (m *member) ownTool(name string) (string, bool) {
+	if own, ok := m.renamed[name]; ok {
+		name = own
+	} else if _, ok := m.spec.Tools.Rename[name]; ok {
+		return "", false // it has another name now
+	}
+	return name, chosen(m.spec.Tools.Include, m.spec.Tools.Exclude, name)
+}
+
+// prefixedMember returns the upstream whose prefix a name has, and the rest of the
+// name. Names of upstreams are such that only one can fit.
+func (s *snapshot) prefixedMember(name string) (*member, string) {
+	for i := range min(len(name), 33) { // a name of 32, and '_'
+		if name[i] == '_' {
+			if m := s.byName[name[:i]]; m != nil && m.prefixed {
+				return m, name[i+1:]
+			}
+		}
+	}
+	return nil, ""
+}
+
+// uriMember returns the upstream that a URI belongs to, and its own URI.
+func (s *snapshot) uriMember(uri string) (*member, string) {
+	if scheme, rest, ok := strings.Cut(uri, "+"); ok {
+		if m := s.byScheme[scheme]; m != nil {
+			return m, rest
+		}
+	}
+	if s.alone != nil {
+		return s.alone, uri
+	}
+	var (
+		found *member
+		best  = -1
+	)
+	for _, c := range s.claims {
+		if len(c.prefix) > best && strings.HasPrefix(uri, c.prefix) {
+			found, best = c.member, len(c.prefix)
+		}
+	}
+	return found, uri
+}
+
+// publicURI returns the public form of a URI or of a template of URIs.
+func (m *member) publicURI(own string) string { return m.scheme + own }
+
+func isObject(raw []byte) bool {
+	return jsontok.KindOf(raw) == jsontok.KindObject && jsontok.Valid(raw, jsontok.Limits{}) == nil
+}
+
+func isValue(raw []byte) bool { return jsontok.Valid(raw, jsontok.Limits{}) == nil }
