@@ -122,10 +122,13 @@ func (p *proxy) pass(r *http.Request, body io.Reader) ([]byte, int, error) {
 		return nil, 0, err
 	}
 	for key, values := range r.Header {
-		if strings.HasPrefix(key, "Mcp-") || key == "Content-Type" || key == "Accept" {
+		if strings.HasPrefix(key, "Mcp-") || key == "Content-Type" {
 			request.Header[key] = values
 		}
 	}
+	// A call that takes long on a busy machine must not become an event stream,
+	// which the proxy does not read.
+	request.Header.Set("Accept", "application/json")
 	response, err := p.client.Do(request)
 	if err != nil {
 		return nil, 0, err

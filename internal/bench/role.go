@@ -122,7 +122,8 @@ func serveLibrary(ctx context.Context, backend string, out io.Writer) error {
 		return err
 	}
 	defer b.Close()
-	handler, err := b.HTTPHandler(streamable.Config{})
+	// All sessions of the benchmark come from one address.
+	handler, err := streamable.New(streamable.Config{Handler: b, MaxSessionsPerCaller: streamable.DefaultMaxSessions})
 	if err != nil {
 		return err
 	}

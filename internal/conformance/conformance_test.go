@@ -33,7 +33,7 @@ func startBridge(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	endpoint, err := b.HTTPHandler(streamable.Config{StreamAfter: 50 * time.Millisecond})
+	endpoint, err := streamable.New(streamable.Config{Handler: b, StreamAfter: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

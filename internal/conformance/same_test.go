@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,8 +65,6 @@ func everything(t *testing.T, url string) []question {
 		{"tools/call", `{"name":"none"}`}, {"prompts/get", `{"name":"none"}`}, {"resources/read", `{"uri":"test://none"}`},
 		{"resources/read", `{"uri":"test://template/1/data"}`},
 		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"test_prompt_with_arguments"},"argument":{"name":"arg1","value":"p"}}`},
-		{"completion/complete", `{}`},
-		{"tools/call", `{"name":"test_simple_text","requestState":"forged","inputResponses":{"a":{"action":"accept"}}}`},
 	}
 	for _, list := range []struct{ method, member, key, ask, arguments string }{
 		{"tools/list", "tools", "name", "tools/call", `{}`},
@@ -94,8 +93,13 @@ func everything(t *testing.T, url string) []question {
 	return all
 }
 
+// requestState matches the state of a call that waits for input. A bridge seals it,
+// so that it is good for this caller and this call only.
+var requestState = regexp.MustCompile(`"requestState":"[^"]+"`)
+
 // TestSameAnswers asks the reference server for all that it has, by itself and
-// through one bridge and two: every message is the same, to the last member.
+// through one bridge and two: every message is the same, to the last member, but
+// for what a bridge has sealed.
 func TestSameAnswers(t *testing.T) {
 	t.Parallel()
 	direct := startReference(t, true)
@@ -108,11 +112,26 @@ func TestSameAnswers(t *testing.T) {
 			got := q.ask(t, url)
 			same := len(got) == len(want)
 			for i := range want {
-				same = same && samejson.Equal(got[i], want[i])
+				same = same && samejson.Equal(unsealed(got[i]), unsealed(want[i]))
 			}
 			if !same {
 				t.Errorf("%s %s through %s:\n%s\nwant\n%s", q.method, q.params, name, bytes.Join(got, nil), bytes.Join(want, nil))
 			}
 		}
+	}
+}
+
+func unsealed(message []byte) []byte {
+	return requestState.ReplaceAll(message, []byte(`"requestState":"sealed"`))
+}
+
+// TestForgedState makes up the state of a call, which the reference server would
+// not notice.
+func TestForgedState(t *testing.T) {
+	t.Parallel()
+	bridge := serve(t, startReference(t, true))
+	q := question{"tools/call", `{"name":"test_simple_text","requestState":"forged","inputResponses":{"a":{"action":"accept"}}}`}
+	if got := bytes.Join(q.ask(t, bridge), nil); !bytes.Contains(got, []byte(`"code":-32602`)) {
+		t.Errorf("got %s, want the error -32602", got)
 	}
 }

@@ -139,7 +139,7 @@ func startTasks(t *testing.T) string {
 		c.Params = bytes.Replace(r.Params, []byte(`"name":"greet"`), []byte(`"name":"greet_greet"`), 1)
 		return b.Handle(ctx, &c, n)
 	})
-	endpoint, err := b.HTTPHandler(streamable.Config{Handler: renamed})
+	endpoint, err := streamable.New(streamable.Config{Handler: renamed})
 	if err != nil {
 		t.Fatal(err)
 	}

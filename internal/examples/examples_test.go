@@ -226,3 +226,34 @@ func TestTypedTypeScriptClient(t *testing.T) {
 	run(t, dir, path, "npm", "run", "check")
 	check(t, dir, run(t, dir, path, "npm", "start", "--", serve(t, "--typed", filepath.Join(dir, "proto"))), withTypes...)
 }
+
+// TestExtend runs an example that is a module of its own: what it implements and
+// wraps can be implemented and wrapped by any other module.
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "go", "run", ".")
+	cmd.Dir = filepath.Join(nodetools.Root(t), "examples", "extend")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	got, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go run: %v\n%s", err, stderr.Bytes())
+	}
+	const want = `tools/list {}
+  tool clock_now
+  tool greeter_Greeter_Greet
+tools/call {"name":"clock_now"}
+  It is noon.
+tools/call {"name":"greeter_Greeter_Greet","arguments":{"full_name":"Ada"}}
+  {"greeting":"Hello Ada"}
+tools/call {"name":"greeter_Greeter_Greet","arguments":{"full_name":"Mall\u006fry"}}
+  error: there is no tool "greeter_Greeter_Greet"; tools/list names those there are (code -32602)
+tools/call {"name":"greeter_Greeter_\u0052eset"}
+  error: there is no tool "greeter_Greeter_Reset"; tools/list names those there are (code -32602)
+1 RPC
+`
+	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

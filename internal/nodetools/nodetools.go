@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 )
 
@@ -15,14 +14,24 @@ import (
 // skipped in silence.
 const requiredEnv = "MCP_BRIDGE_CI"
 
-// Root returns the directory of the go.mod.
+// Root returns the directory of the go.mod, which is above the directory that
+// the tests of a package run in.
 func Root(tb testing.TB) string {
 	tb.Helper()
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		tb.Fatal("nodetools: no caller information")
+	dir, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			tb.Fatal("nodetools: no go.mod above the working directory")
+		}
+		dir = parent
+	}
 }
 
 // Module returns the path of a file in an installed package. The test is
