@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/bridge/find"
+	"github.com/mcp-bridge/mcp-bridge/bridge/gateway"
+	"github.com/mcp-bridge/mcp-bridge/internal/printable"
 )
 
 // maxArguments bounds what is read from stdin.
@@ -25,7 +28,7 @@ func (a *app) call() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "call URL TOOL [JSON|-] | call TOOL [JSON|-] -- COMMAND [ARGUMENT...]",
+		Use:   "call URL TOOL [JSON|-] | call TOOL [JSON|-] -- COMMAND [ARGUMENT...] | call --config FILE TOOL [JSON|-]",
 		Short: "Call a tool of an upstream",
 		Long: `call calls one tool and prints its structured result. The arguments are a JSON
 object, or standard input where that is "-"; without one they are empty. The
@@ -35,27 +38,34 @@ The upstream may be an MCP server, as for serve.`,
   mcp-bridge call grpc://localhost:50051 Library_ListBooks
   mcp-bridge call --json grpc://localhost:50051 Library_CreateBook - < book.json
   mcp-bridge call https://mcp.example.com/mcp search '{"query": "tea"}'
+  mcp-bridge call --config mcp-bridge.yaml docs_search '{"query": "tea"}'
   mcp-bridge call echo '{"message": "hi"}' -- npx -y @modelcontextprotocol/server-everything`,
-		Args: upstreamAnd(1, 2, "the name of the tool"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			return flags.upstreamAnd(1, 2, "the name of the tool")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, rest, err := oneTarget(cmd, args)
-			if err != nil {
-				return err
+			// What is wrong with the arguments is said before anybody is asked.
+			rest := args
+			if flags.config == "" {
+				var err error
+				if _, rest, err = oneTarget(cmd, args); err != nil {
+					return err
+				}
 			}
 			arguments, err := a.arguments(rest[1:])
 			if err != nil {
 				return err
 			}
-			up, err := flags.open(cmd.Context(), cmd, t, a.log())
+			g, _, err := a.openOne(cmd, flags, args)
 			if err != nil {
 				return err
 			}
-			defer up.close()
+			defer g.Close()
 			name := rest[0]
-			if err := flags.knows(cmd.Context(), up, t, name); err != nil {
+			if err := flags.knows(cmd.Context(), g, name); err != nil {
 				return err
 			}
-			result, err := client{up}.callTool(cmd.Context(), name, arguments)
+			result, err := client{g}.callTool(cmd.Context(), name, arguments)
 			if err != nil {
 				return err
 			}
@@ -68,24 +78,28 @@ The upstream may be an MCP server, as for serve.`,
 	return cmd
 }
 
-// knows reports a name that is no tool of the upstream.
-func (f *upstreamFlags) knows(ctx context.Context, up *upstream, t *target, name string) error {
-	if f.searches(name) {
-		return nil
-	}
-	tools, err := client{up}.listTools(ctx)
+// knows reports a name that is no tool of the upstreams.
+func (f *upstreamFlags) knows(ctx context.Context, g *gateway.Gateway, name string) error {
+	tools, err := client{g}.listTools(ctx)
 	if err != nil {
 		return err
 	}
-	hidden := slices.ContainsFunc(up.tools(), func(t bridge.Tool) bool { return t.Name == name })
-	if hidden || slices.ContainsFunc(tools, func(t mcpTool) bool { return t.Name == name }) {
+	listed := func(name string) bool {
+		return slices.ContainsFunc(tools, func(t mcpTool) bool { return t.Name == name })
+	}
+	if listed(name) || slices.ContainsFunc(toolsOf(g), func(t bridge.Tool) bool { return t.Name == name }) {
 		return nil
 	}
-	return noTool(up, tools, t, name)
+	if listed(find.DescribeTool) {
+		if described, err := (client{g}).describe(ctx, name); err != nil || described != nil {
+			return err
+		}
+	}
+	return noTool(toolsOf(g), tools, f.shown, name)
 }
 
-// printResult prints a result. Text of a failed call is the upstream's and
-// must not steer the terminal.
+// printResult prints a result: to a terminal as [style.text] has it, elsewhere
+// byte for byte. What goes to standard error is always printable.
 func (a *app) printResult(name string, result *callResult, asJSON bool) error {
 	if asJSON {
 		if err := a.printJSON(result.raw); err != nil {
@@ -96,9 +110,9 @@ func (a *app) printResult(name string, result *callResult, asJSON bool) error {
 	case result.IsError:
 		text := "the call failed without a message"
 		if texts := result.texts(); len(texts) > 0 {
-			text = printable(texts[0]) // the rest is for programs
+			text = texts[0] // the rest is for programs
 		}
-		return failf("%s: %s", name, text)
+		return failf("%s: %s", printable.Name(name), text)
 	case asJSON:
 		return nil
 	case result.Structured != nil:
@@ -106,9 +120,9 @@ func (a *app) printResult(name string, result *callResult, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		return a.printf("%s\n", text)
+		return a.printf("%s\n", a.style.json([]byte(text)))
 	default:
-		return a.printf("%s\n", strings.Join(result.texts(), "\n"))
+		return a.printf("%s\n", a.style.text(strings.Join(result.texts(), "\n")))
 	}
 }
 
@@ -171,7 +185,7 @@ const excerptWidth = 60
 
 // excerpt shows the place of an error, with a mark below it.
 func excerpt(raw []byte, line, column int) string {
-	text := []rune(printable(strings.Split(string(raw), "\n")[line-1]))
+	text := []rune(printable.Line(strings.Split(string(raw), "\n")[line-1]))
 	at := min(column-1, len(text))
 	start := max(0, at-excerptWidth/2)
 	end := min(len(text), start+excerptWidth)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/bridge/find"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -137,7 +138,7 @@ func (c client) describe(ctx context.Context, name string) (*mcpTool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("describe %s: %w", name, err)
 	}
-	result, err := c.callTool(ctx, bridge.DescribeTool, arguments)
+	result, err := c.callTool(ctx, find.DescribeTool, arguments)
 	if err != nil || result.IsError {
 		return nil, err
 	}

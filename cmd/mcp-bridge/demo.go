@@ -11,6 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/bridge/config"
+	"github.com/mcp-bridge/mcp-bridge/bridge/gateway"
+	"github.com/mcp-bridge/mcp-bridge/bridge/mux"
+	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
 	"github.com/mcp-bridge/mcp-bridge/internal/demo"
 )
 
@@ -55,24 +59,30 @@ func (a *app) runDemo(ctx context.Context, web *httpFlags, asJSON bool) error {
 	if err := web.check("/"); err != nil {
 		return err
 	}
-	listener, err := web.bind(ctx)
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
+	cfg := &configv1.Config{}
+	web.apply(cfg)
 	backend := demo.Handler(demo.New())
-	b, stop, err := demoBridge(ctx, backend, log)
+	g, err := a.open(ctx, cfg, &upstreamFlags{}, gateway.WithHTTP(beside(backend, web)),
+		gateway.WithUpstream("library", func(ctx context.Context) (mux.Server, error) { return openDemo(ctx, backend, log) }))
 	if err != nil {
 		return err
 	}
-	defer stop()
-	s, err := web.site(ctx, b, b.Close, listener, 0, backend, log)
-	if err != nil {
+	defer g.Close()
+	if err := g.Listen(ctx); err != nil {
+		return explainListen(err)
+	}
+	if err := g.Ready(ctx)["library"]; err != nil {
 		return err
 	}
+	s := siteOf(g, config.WithDefaults(cfg).GetServer())
+	s.bare = true
 	a.warnExposed(s)
+	var tools []bridge.Tool
+	if b, ok := g.Status()[0].Server.(*demoBridge); ok {
+		tools = b.Tools()
+	}
 	upstream := "grpc" + strings.TrimPrefix(s.base, "http")
-	if err := a.announce(s, b.Tools(), upstream, asJSON); err != nil {
+	if err := a.announceAPI(s, tools, upstream, asJSON); err != nil {
 		return err
 	}
 	if !asJSON {
@@ -80,25 +90,47 @@ func (a *app) runDemo(ctx context.Context, web *httpFlags, asJSON bool) error {
 			return err
 		}
 	}
-	return s.serve(ctx)
+	return g.Serve(ctx)
 }
 
-// demoBridge returns the bridge of the demo backend, which is asked for its
-// descriptors by reflection because those have comments. stop ends both.
-func demoBridge(ctx context.Context, backend http.Handler, log *slog.Logger) (_ *bridge.Bridge, stop func(), err error) {
+// beside serves the backend on every path that is not one of MCP.
+func beside(backend http.Handler, web *httpFlags) func(http.Handler) http.Handler {
+	return func(mcp http.Handler) http.Handler {
+		paths := http.NewServeMux()
+		paths.Handle("/", backend)
+		for _, path := range []string{web.path, ssePath, healthPath} {
+			paths.Handle(path, mcp)
+		}
+		return paths
+	}
+}
+
+// demoBridge is the bridge of the demo backend, and the caller below it.
+type demoBridge struct {
+	*bridge.Bridge
+
+	caller bridge.CallCloser
+}
+
+// openDemo returns the bridge of the demo backend, which is asked for its
+// descriptors by reflection because those have comments.
+func openDemo(ctx context.Context, backend http.Handler, log *slog.Logger) (*demoBridge, error) {
 	caller, err := bridge.InProcessCaller(backend)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	b, err := bridge.New(ctx, []bridge.Upstream{{Caller: caller}}, bridge.WithLogger(log), bridge.WithTitle("Demo library"),
 		bridge.WithInstructions("A small lending library: search its books, read about them, check them out."))
 	if err != nil {
-		return nil, nil, errors.Join(err, caller.Close())
+		return nil, errors.Join(err, caller.Close())
 	}
-	return b, func() {
-		b.Close()
-		_ = caller.Close() // the program ends, and nothing is lost with it
-	}, nil
+	return &demoBridge{b, caller}, nil
+}
+
+// Close ends both.
+func (d *demoBridge) Close() {
+	d.Bridge.Close()
+	_ = d.caller.Close() // the program ends, and nothing is lost with it
 }
 
 // nextSteps is what to try with the demo. Every command works when pasted.

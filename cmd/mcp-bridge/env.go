@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -13,10 +12,10 @@ import (
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // environment reads the --env flags: what the command of an MCP server gets
-// beside what every program needs, as NAME=VALUE. Errors do not show values, for
-// they may be secret.
-func (f *upstreamFlags) environment() ([]string, error) {
-	var env []string
+// beside what every program needs. Errors do not show values, for they may be
+// secret.
+func (f *upstreamFlags) environment() (map[string]string, error) {
+	env := make(map[string]string)
 	var problems []error
 	for i, s := range f.env {
 		name, value, given := strings.Cut(s, "=")
@@ -34,18 +33,7 @@ func (f *upstreamFlags) environment() ([]string, error) {
 				continue
 			}
 		}
-		env = append(env, name+"="+value)
+		env[name] = value
 	}
 	return env, errors.Join(problems...)
-}
-
-// checkCommand reports --env flags that there is no command for.
-func (f *upstreamFlags) checkCommand(all []*target) error {
-	if len(f.env) > 0 && !slices.ContainsFunc(all, func(t *target) bool { return t.kind == kindCommand }) {
-		return usagef("--env is for the command of an MCP server, which is missing: it stands behind --")
-	}
-	if _, err := f.environment(); err != nil {
-		return usagef("%w", err)
-	}
-	return nil
 }

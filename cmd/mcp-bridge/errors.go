@@ -8,6 +8,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/printable"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 )
 
 // Exit statuses.
@@ -56,10 +60,10 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	}
 	f, ok := errors.AsType[*failure](err)
 	if !ok {
-		report(a.stderr, err.Error())
+		report(a.stderr, err.Error(), upstreamHints(err)...)
 		return exitFailure
 	}
-	hints := f.hints
+	hints := append(f.hints, upstreamHints(err)...)
 	if f.usage {
 		hints = append(hints, fmt.Sprintf("see: %s --help", cmd.CommandPath()))
 	}
@@ -70,18 +74,42 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	return exitFailure
 }
 
-// report prints "mcp-bridge: text" and the hints. Further lines are indented,
+// upstreamHints are what can be done about an MCP server that does not start, or
+// that is none.
+func upstreamHints(err error) (hints []string) {
+	if exit, ok := errors.AsType[*stdio.ExitError](err); ok && exit.Status != "" {
+		hints = append(hints, "a command inherits only basic variables of the environment: pass others with --env NAME")
+	}
+	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok && fault.Hint != "" {
+		hints = append(hints, fault.Hint)
+	}
+	return hints
+}
+
+// maxReport bounds a report in bytes.
+const maxReport = 64 << 10
+
+// report prints "mcp-bridge: text" and the hints, as far as they are printable. Further lines are indented,
 // so that the beginning of a report is easy to see. Nothing can be done where
 // stderr does not take it.
 func report(w io.Writer, text string, hints ...string) {
 	var b strings.Builder
 	b.WriteString("mcp-bridge: ")
-	b.WriteString(strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  "))
+	b.WriteString(strings.ReplaceAll(strings.TrimSpace(reported(text)), "\n", "\n  "))
 	b.WriteByte('\n')
 	for _, h := range hints {
 		b.WriteString("  ")
-		b.WriteString(strings.ReplaceAll(h, "\n", "\n  "))
+		b.WriteString(strings.ReplaceAll(reported(h), "\n", "\n  "))
 		b.WriteByte('\n')
 	}
 	_, _ = io.WriteString(w, b.String())
+}
+
+// reported is text as a report shows it. Much of it repeats what an upstream
+// said, or what the command line holds.
+func reported(text string) string {
+	if len(text) > maxReport {
+		text = text[:maxReport] + "..."
+	}
+	return printable.Text(text)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/internal/printable"
 )
 
 // exportFlags are those of export.
@@ -22,7 +23,7 @@ type exportFlags struct {
 }
 
 func (a *app) export() *cobra.Command {
-	f := &exportFlags{upstream: upstreamFlags{onlyMCP: true, stopTimeout: stopTimeout}}
+	f := &exportFlags{upstream: upstreamFlags{stopTimeout: stopTimeout}}
 	cmd := &cobra.Command{
 		Use:   "export [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Write the tools of an MCP server as a typed service in a .proto file",
@@ -40,7 +41,7 @@ in a way that breaks code that uses the service.`,
 		Example: `  mcp-bridge export --package acme.everything.v1 -o proto/ -- npx -y @modelcontextprotocol/server-everything
   mcp-bridge export -o proto/ https://mcp.example.com/mcp
   mcp-bridge export --check -o proto/ -- npx -y @modelcontextprotocol/server-everything`,
-		Args: upstreamAnd(0, 0, ""),
+		Args: func(cmd *cobra.Command, args []string) error { return f.upstream.upstreamAnd(0, 0, "")(cmd, args) },
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runExport(cmd, f, args) },
 	}
 	flags := cmd.Flags()
@@ -56,21 +57,20 @@ in a way that breaks code that uses the service.`,
 
 func (a *app) runExport(cmd *cobra.Command, f *exportFlags, args []string) error {
 	ctx := cmd.Context()
-	t, _, err := oneTarget(cmd, args)
+	g, _, err := a.openOne(cmd, &f.upstream, args)
 	if err != nil {
 		return err
 	}
-	up, err := f.upstream.open(ctx, cmd, t, a.log())
-	if err != nil {
-		return err
+	defer g.Close()
+	if api := apiOf(g); api != nil {
+		return usagef("%s is an API and no MCP server: its .proto files are what you want", api.Status().Address)
 	}
-	defer up.close()
-	e, err := bridge.ExportProto(ctx, up, f.ExportConfig)
+	e, err := bridge.ExportProto(ctx, g, f.ExportConfig)
 	if err != nil {
 		return err
 	}
 	for _, w := range e.Warnings {
-		report(a.stderr, printable(w))
+		report(a.stderr, w)
 	}
 	if e.Recovered {
 		report(a.stderr, "there is no lock beside the earlier export; it is made anew of what is in that")
@@ -79,7 +79,7 @@ func (a *app) runExport(cmd *cobra.Command, f *exportFlags, args []string) error
 		return a.checkExport(f, e)
 	}
 	for _, text := range e.Breaking {
-		report(a.stderr, "breaks: "+printable(text))
+		report(a.stderr, "breaks: "+text)
 	}
 	return a.writeExport(f, e)
 }
@@ -91,10 +91,10 @@ func (a *app) checkExport(f *exportFlags, e *bridge.ProtoExport) error {
 	}
 	var b strings.Builder
 	for _, text := range e.Breaking {
-		fmt.Fprintf(&b, "breaks: %s\n", printable(text))
+		fmt.Fprintf(&b, "breaks: %s\n", printable.Line(text))
 	}
 	for _, text := range e.Added {
-		fmt.Fprintf(&b, "added: %s\n", printable(text))
+		fmt.Fprintf(&b, "added: %s\n", printable.Line(text))
 	}
 	if len(e.Breaking) == 0 {
 		switch {

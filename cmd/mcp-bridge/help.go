@@ -11,9 +11,10 @@ import (
 // The groups that flags are shown in, in this order.
 const (
 	groupCommand    = "Flags"
-	groupUpstream   = "Upstream flags"
+	groupUpstream   = "Upstream flags (NAME=value for one of several)"
 	groupAPI        = "API flags (of an upstream that is no MCP server)"
 	groupDescriptor = "Descriptor flags (without them: server reflection)"
+	groupGateway    = "Tool flags"
 	groupGeneral    = "General flags"
 
 	groupKey = "group"
@@ -59,7 +60,7 @@ func (a *app) help(cmd *cobra.Command, _ []string) {
 			}
 		}
 	}
-	for _, group := range []string{groupCommand, groupUpstream, groupAPI, groupDescriptor, groupGeneral} {
+	for _, group := range []string{groupCommand, groupUpstream, groupAPI, groupDescriptor, groupGateway, groupGeneral} {
 		if usages := flagUsages(cmd, group); usages != "" {
 			heading(group)
 			b.WriteString(usages)

@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/reap"
 )
 
 func main() {
@@ -32,5 +34,8 @@ func main() {
 		}
 		os.Exit(status)
 	}()
+	if os.Getpid() == 1 {
+		go reap.Orphans(ctx) // for as long as the process lives
+	}
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

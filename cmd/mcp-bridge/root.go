@@ -66,7 +66,7 @@ otherwise give its descriptors or its .proto files.`,
 	root.SetHelpFunc(a.help)
 	root.SetHelpCommand(a.helpCommand())
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.demo(), a.serve(), a.stdio(), a.tools(), a.call(), a.export(), a.version())
+	root.AddCommand(a.demo(), a.serve(), a.stdio(), a.tools(), a.call(), a.export(), a.config(), a.version())
 	return root
 }
 

@@ -1,12 +1,24 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/bridge/config"
+	"github.com/mcp-bridge/mcp-bridge/bridge/gateway"
+	"github.com/mcp-bridge/mcp-bridge/bridge/upstream"
+	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
+	"github.com/mcp-bridge/mcp-bridge/internal/printable"
 	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 )
 
@@ -16,12 +28,12 @@ const minStopTimeout = 100 * time.Millisecond
 
 func (a *app) serve() *cobra.Command {
 	var (
-		flags  *upstreamFlags
-		web    *httpFlags
-		asJSON bool
+		flags        *upstreamFlags
+		web          *httpFlags
+		asJSON, wait bool
 	)
 	cmd := &cobra.Command{
-		Use:   "serve [NAME=]URL... [-- COMMAND [ARGUMENT...]]",
+		Use:   "serve [NAME=]URL... [-- COMMAND [ARGUMENT...]] | serve --config FILE",
 		Short: "Serve an upstream's tools as MCP over Streamable HTTP and gRPC",
 		Long: `serve makes the upstream's methods MCP tools, over Streamable HTTP in every
 revision of MCP, and over gRPC, gRPC-Web and Connect as mcp.v1.McpService, with
@@ -34,81 +46,224 @@ mcp.v1.McpService, or of Google's model_context_protocol.Mcp, is recognised by
 its reflection; mcp+ or google+ before the scheme says so where it has none, and
 tunnel+ is a server behind the RPC Tunnel.
 
-Several upstreams, of any kind, are served as one. Tools and prompts that they
-call the same get NAME_ before their names, and one that is down takes only its
-own part with it, until it is back.
+Several upstreams, of any kind, are served as one. The names of their tools and
+prompts begin with NAME_. An upstream that is down is tried again until it is
+up, and takes only its own tools with it. A flag about upstreams applies to all
+that it fits; as NAME=value it applies to one.
+
+A configuration file can do everything that flags can, and more. It is applied
+again when it changes and on SIGHUP; what did not change is not disturbed.
 
 With --typed the tools are also a service with an RPC for each of them: that of
 the files that export has written, or one that is made on the spot.
 
-There is no authentication: listen on a loopback address, which
-is the default, or put a proxy that authenticates in front.
+There is no authentication: listen on a loopback address, which is the default,
+or put a proxy that authenticates in front.
 
 On SIGTERM or SIGINT calls under way finish, within --shutdown-timeout. A second
 signal ends the program at once.`,
 		Example: `  mcp-bridge serve grpc://localhost:50051
+  mcp-bridge serve --config mcp-bridge.yaml
   mcp-bridge serve --descriptors api.binpb grpcs://api.example.com
   mcp-bridge serve --proto ./proto connect+http://localhost:8081
   mcp-bridge serve --service 'library.v1.*' --forward-header authorization grpcweb+https://api.example.com
   mcp-bridge serve -- npx -y @modelcontextprotocol/server-everything
   mcp-bridge serve mcp+grpc://localhost:9090
   mcp-bridge serve books=grpc://localhost:50051 https://mcp.example.com/mcp -- npx -y @modelcontextprotocol/server-everything
+  mcp-bridge serve --timeout books=5s books=grpc://localhost:50051 docs=https://mcp.example.com/mcp
   mcp-bridge serve --typed proto/ -- npx -y @modelcontextprotocol/server-everything
-  mcp-bridge serve --header 'authorization: Bearer TOKEN' https://mcp.example.com/mcp`,
-		Args: someUpstreams,
+  mcp-bridge serve --tls-cert cert.pem --tls-key key.pem --listen :443 grpc://localhost:50051`,
+		Args: func(cmd *cobra.Command, args []string) error { return flags.someUpstreams(cmd, args) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, log := cmd.Context(), a.log()
-			if err := web.check(); err != nil {
-				return err
-			}
-			flags.stopTimeout = min(stdio.DefaultStopTimeout, max(web.shutdownTimeout/2, minStopTimeout))
-			all, err := flags.parseAll(cmd, args)
-			if err != nil {
-				return err
-			}
-			listener, err := web.bind(ctx)
-			if err != nil {
-				return err
-			}
-			defer listener.Close()
-			up, err := flags.openAll(ctx, cmd, all, log)
-			if err != nil {
-				return err
-			}
-			defer up.close()
-			if err := up.meet(ctx); err != nil {
-				return err
-			}
-			s, err := web.site(ctx, up, up.end, listener, flags.maxMessage, nil, log)
-			if err != nil {
-				return err
-			}
-			a.warnExposed(s)
-			switch {
-			case up.mux != nil:
-				err = a.announceMux(ctx, s, up, asJSON)
-			case up.isMCP():
-				err = a.announceMCP(s, up, asJSON)
-			default:
-				err = a.announce(s, up.tools(), up.text, asJSON)
-			}
-			if err != nil {
-				return err
-			}
-			up.trim()
-			return s.serve(ctx)
+			return a.runServe(cmd, args, flags, web, wait, asJSON)
 		},
 	}
 	web = addHTTPFlags(cmd)
-	web.addTyped(cmd)
+	cmd.Flags().StringVar(&web.typed, "typed", "", "serve the tools as a typed service too: `how` is the directory of an export, or auto for one without files")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until all upstreams are up before saying that it listens")
+	annotate(cmd, groupGeneral, "wait")
 	flags = a.addUpstreamFlags(cmd)
 	addJSON(cmd, &asJSON, "the line about where it listens")
 	return cmd
 }
 
-// announce says where the site listens, and of what. Its first line is what
+func (a *app) runServe(cmd *cobra.Command, args []string, flags *upstreamFlags, web *httpFlags, wait, asJSON bool) error {
+	ctx := cmd.Context()
+	if err := web.check(); err != nil {
+		return err
+	}
+	all, err := targets(cmd, args)
+	if err != nil {
+		return err
+	}
+	cfg, err := a.configure(cmd, flags, all)
+	if err != nil {
+		return err
+	}
+	if flags.config == "" {
+		web.apply(cfg)
+	}
+	server := config.WithDefaults(cfg).GetServer()
+	timeout := server.GetShutdownTimeout().AsDuration()
+	flags.stopTimeout = min(stdio.DefaultStopTimeout, max(timeout/2, minStopTimeout))
+	g, err := a.open(ctx, cfg, flags)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	if err := g.Listen(ctx); err != nil {
+		return explainListen(err)
+	}
+	var down map[string]error
+	if wait {
+		down = g.Wait(ctx)
+	} else {
+		ready, cancel := context.WithTimeout(ctx, startTimeout)
+		down = g.Ready(ready)
+		cancel()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for name, fault := range g.TypedFaults() {
+		if down[name] == nil { // and so it is not the upstream's fault
+			return failf("--typed=%s: %w", server.GetTyped(), fault)
+		}
+	}
+	s := siteOf(g, server)
+	a.warnExposed(s)
+	if err := a.announce(g, s, cfg, down, flags, asJSON); err != nil {
+		return err
+	}
+	trim(g)
+	if flags.config != "" {
+		stop := a.reload(cmd, g, flags)
+		defer stop()
+	}
+	return g.Serve(ctx)
+}
+
+// reload applies the configuration file again on SIGHUP, and when it or a file
+// that it names has changed, until stop is called.
+func (a *app) reload(cmd *cobra.Command, g *gateway.Gateway, flags *upstreamFlags) (stop func()) {
+	ctx, cancel := context.WithCancel(cmd.Context())
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	var (
+		one     sync.Mutex // one configuration at a time
+		running sync.WaitGroup
+	)
+	apply := func(file *config.File, err error) {
+		one.Lock()
+		defer one.Unlock()
+		a.applyAgain(ctx, cmd, g, file, err)
+	}
+	running.Go(func() {
+		_ = config.Watch(ctx, flags.config, flags.file, config.WatchOptions{}, apply) // ends with ctx
+	})
+	running.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangups:
+				apply(config.Load(flags.config, config.Options{}))
+			}
+		}
+	})
+	return func() {
+		signal.Stop(hangups)
+		cancel()
+		running.Wait()
+	}
+}
+
+// applyAgain applies a configuration that has been read again. A fault changes
+// nothing.
+func (a *app) applyAgain(ctx context.Context, cmd *cobra.Command, g *gateway.Gateway, file *config.File, err error) {
+	if err == nil {
+		a.warn(file)
+		err = g.Apply(ctx, file.Config)
+	}
+	if err != nil {
+		report(a.stderr, "the configuration is not applied, and the one before stays:\n"+err.Error())
+		return
+	}
+	a.logAsConfigured(cmd, file.Config)
+	a.log().InfoContext(ctx, "the configuration has been applied again")
+}
+
+// part is an upstream in an announcement.
+type part struct {
+	Name        string `json:"name"`
+	Upstream    string `json:"upstream"`
+	Unavailable string `json:"unavailable,omitempty"`
+}
+
+// announce says where the gateway listens, and of what. Its first line is what
 // scripts wait for.
-func (a *app) announce(s *site, all []bridge.Tool, upstream string, asJSON bool) error {
+func (a *app) announce(g *gateway.Gateway, s *site, cfg *configv1.Config, down map[string]error, flags *upstreamFlags, asJSON bool) error {
+	var parts []part
+	for _, status := range g.Status() {
+		p := part{Name: status.Name, Upstream: shownUpstream(cfg.GetUpstreams()[status.Name])}
+		if err := down[status.Name]; err != nil {
+			p.Unavailable = flags.explain(err).Error()
+		}
+		parts = append(parts, p)
+	}
+	switch {
+	case len(parts) > 1:
+		return a.announceSeveral(s, parts, asJSON)
+	case apiOf(g) != nil && parts[0].Unavailable == "":
+		return a.announceAPI(s, apiOf(g).Tools(), parts[0].Upstream, asJSON)
+	default:
+		return a.announceMCP(g, s, parts[0], asJSON)
+	}
+}
+
+// shownUpstream is an upstream for people.
+func shownUpstream(u *configv1.Upstream) string {
+	if command := u.GetCommand(); len(command) > 0 {
+		return strings.Join(command, " ")
+	}
+	url, err := upstream.ParseURL(u.GetUrl())
+	if err != nil {
+		return "" // it has been checked
+	}
+	return url.String()
+}
+
+// announcement is what all announcements in JSON have.
+type announcement struct {
+	URL   string `json:"url"`
+	SSE   string `json:"sse,omitempty"`
+	Typed string `json:"typed,omitempty"`
+}
+
+func (s *site) announcement() announcement {
+	return announcement{URL: s.mcpURL(), SSE: s.sseURL(), Typed: strings.Join(s.typed, " ")}
+}
+
+func (a *app) announceSeveral(s *site, parts []part, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(struct {
+			announcement
+
+			Upstreams []part `json:"upstreams"`
+		}{s.announcement(), parts})
+	}
+	var rows []row
+	for _, p := range parts {
+		text := p.Upstream
+		if p.Unavailable != "" {
+			text += " is unavailable: " + summary(p.Unavailable)
+		}
+		rows = append(rows, row{p.Name, text})
+	}
+	return a.printf("Listening on %s\n%s%s%s", s.mcpURL(), s.sseLine(), s.grpcLine(), a.style.table(rows))
+}
+
+func (a *app) announceAPI(s *site, all []bridge.Tool, upstream string, asJSON bool) error {
 	tools, others := 0, 0
 	for _, t := range all {
 		if t.NotCallable == "" {
@@ -119,16 +274,14 @@ func (a *app) announce(s *site, all []bridge.Tool, upstream string, asJSON bool)
 	}
 	if asJSON {
 		return a.printJSON(struct {
-			URL         string `json:"url"`
-			SSE         string `json:"sse,omitempty"`
-			Typed       string `json:"typed,omitempty"`
+			announcement
+
 			Upstream    string `json:"upstream"`
 			Tools       int    `json:"tools"`
 			NotCallable int    `json:"notCallable"`
-		}{s.mcpURL(), s.sseURL(), s.typedName(), upstream, tools, others})
+		}{s.announcement(), upstream, tools, others})
 	}
-	text := "Listening on " + s.mcpURL() + "\n"
-	text += s.sseLine()
+	text := "Listening on " + s.mcpURL() + "\n" + s.sseLine()
 	text += fmt.Sprintf("%s of %s", plural(tools, "tool"), upstream)
 	if others > 0 {
 		text += fmt.Sprintf("; %s not callable", plural(others, "method"))
@@ -136,38 +289,54 @@ func (a *app) announce(s *site, all []bridge.Tool, upstream string, asJSON bool)
 	return a.printf("%s\n%s", text, s.grpcLine())
 }
 
+// announceMCP is for one MCP server, and for one upstream that is down.
+func (a *app) announceMCP(g *gateway.Gateway, s *site, p part, asJSON bool) error {
+	server := ""
+	if m := single(g); m != nil && p.Unavailable == "" {
+		server = implementationName(m.Status().Server)
+	}
+	if asJSON {
+		return a.printJSON(struct {
+			announcement
+
+			Upstream    string `json:"upstream"`
+			Server      string `json:"server,omitempty"`
+			Unavailable string `json:"unavailable,omitempty"`
+		}{s.announcement(), p.Upstream, server, p.Unavailable})
+	}
+	if p.Unavailable != "" {
+		return a.printf("Listening on %s\n%s%s%s is unavailable: %s\n", s.mcpURL(), s.sseLine(), s.grpcLine(), p.Upstream, printable.Line(summary(p.Unavailable)))
+	}
+	return a.printf("Listening on %s\n%s%s, by %s\n%s", s.mcpURL(), s.sseLine(), printable.Line(server), p.Upstream, s.grpcLine())
+}
+
+// implementationName is the name and version of an Implementation object.
+func implementationName(raw json.RawMessage) string {
+	var server struct{ Name, Version string }
+	if json.Unmarshal(raw, &server) != nil || server.Name == "" {
+		return "an MCP server"
+	}
+	return strings.TrimSpace(server.Name + " " + server.Version)
+}
+
 // sseLine says where HTTP+SSE is served, if it is.
 func (s *site) sseLine() string {
-	if s.sse == nil {
+	if !s.sse {
 		return ""
 	}
 	return "HTTP+SSE of 2024-11-05 on " + s.sseURL() + "\n"
 }
 
-// grpcLine says where McpService and the typed service are served, if they are.
+// grpcLine says where McpService and typed services are served.
 func (s *site) grpcLine() string {
-	if s.grpc == nil {
+	if s.bare {
 		return ""
 	}
-	text := "mcp.v1.McpService on " + s.base + "\n"
-	if s.typed != nil {
-		text += s.typed.Name() + " on " + s.base + "\n"
+	var text strings.Builder
+	for _, name := range append([]string{"mcp.v1.McpService"}, s.typed...) {
+		text.WriteString(name + " on " + s.base + "\n")
 	}
-	return text
-}
-
-// announceMCP is announce for an MCP server.
-func (a *app) announceMCP(s *site, up *upstream, asJSON bool) error {
-	if asJSON {
-		return a.printJSON(struct {
-			URL      string `json:"url"`
-			SSE      string `json:"sse,omitempty"`
-			Typed    string `json:"typed,omitempty"`
-			Upstream string `json:"upstream"`
-			Server   string `json:"server"`
-		}{s.mcpURL(), s.sseURL(), s.typedName(), up.text, up.server})
-	}
-	return a.printf("Listening on %s\n%s%s, by %s\n%s", s.mcpURL(), s.sseLine(), printable(up.server), printable(up.text), s.grpcLine())
+	return text.String()
 }
 
 func plural(n int, noun string) string {

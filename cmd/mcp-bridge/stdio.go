@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 )
 
 // hostedStopTimeout is how long the process of an MCP server has to end by
@@ -17,9 +15,12 @@ import (
 const hostedStopTimeout = 800 * time.Millisecond
 
 func (a *app) stdio() *cobra.Command {
-	var flags *upstreamFlags
+	var (
+		flags *upstreamFlags
+		wait  bool
+	)
 	cmd := &cobra.Command{
-		Use:   "stdio [NAME=]URL... [-- COMMAND [ARGUMENT...]]",
+		Use:   "stdio [NAME=]URL... [-- COMMAND [ARGUMENT...]] | stdio --config FILE",
 		Short: "Serve an upstream's tools as MCP over standard input and output",
 		Long: `stdio is what an MCP host starts: it speaks MCP on standard input and output,
 one JSON-RPC message a line, until the input ends. Standard output is the
@@ -27,38 +28,50 @@ protocol's alone; logs go to standard error.
 
 The upstream may be an MCP server too, as for serve: a host that speaks only
 standard input and output reaches one behind a URL, and an old host a new one.
-Several upstreams are served as one.`,
+Several upstreams are served as one, as for serve. One that is down is tried
+again; with --wait, nothing is answered before all are up.`,
 		Example: `  mcp-bridge stdio grpc://localhost:50051
   mcp-bridge stdio https://mcp.example.com/mcp
+  mcp-bridge stdio --config mcp-bridge.yaml
   claude mcp add library -- mcp-bridge stdio grpc://localhost:50051
 
   As an entry of mcpServers in a host's configuration file:
   {"mcpServers": {"library": {"command": "mcp-bridge", "args": ["stdio", "grpc://localhost:50051"]}}}`,
-		Args: someUpstreams,
+		Args: func(cmd *cobra.Command, args []string) error { return flags.someUpstreams(cmd, args) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, log := cmd.Context(), a.log()
+			ctx := cmd.Context()
 			flags.stopTimeout = hostedStopTimeout
-			all, err := flags.parseAll(cmd, args)
+			all, err := targets(cmd, args)
 			if err != nil {
 				return err
 			}
-			up, err := flags.openAll(ctx, cmd, all, log)
+			cfg, err := a.configure(cmd, flags, all)
 			if err != nil {
 				return err
 			}
-			defer up.close()
-			up.trim()
-			err = stdio.Serve(ctx, a.stdin, a.stdout, stdio.Config{
-				Handler:         up,
-				Logger:          log,
-				MaxMessageBytes: flags.maxMessage,
-			})
+			g, err := a.open(ctx, cfg, flags)
+			if err != nil {
+				return err
+			}
+			defer g.Close()
+			if wait {
+				if g.Wait(ctx); ctx.Err() != nil {
+					return nil // told to end
+				}
+			}
+			if flags.config != "" {
+				stop := a.reload(cmd, g, flags)
+				defer stop()
+			}
+			err = g.ServeStdio(ctx, a.stdin, a.stdout)
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 				return nil // told to end
 			}
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until all upstreams are up before the first answer")
+	annotate(cmd, groupGeneral, "wait")
 	flags = a.addUpstreamFlags(cmd)
 	return cmd
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/printable"
 )
 
 // Widths of text for people.
@@ -17,8 +19,9 @@ const (
 
 // style is how text for people is shown on one stream.
 type style struct {
-	colour bool
-	width  int
+	terminal bool
+	colour   bool
+	width    int
 }
 
 // styleOf returns the style of w: colours only on a terminal, and not where
@@ -33,6 +36,7 @@ func styleOf(w io.Writer) style {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return s
 	}
+	s.terminal = true
 	s.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil {
 		s.width = min(max(n, minWidth), maxWidth)
@@ -79,9 +83,12 @@ type row struct{ name, text string }
 // their own.
 const maxNameColumn = 34
 
-// table lays rows out: names left, wrapped text right.
+// table lays rows out: names left, wrapped text right. Both may be an upstream's.
 func (s style) table(rows []row) string {
 	column := 0
+	for i := range rows {
+		rows[i].name = printable.Name(rows[i].name)
+	}
 	for _, r := range rows {
 		if n := utf8.RuneCountInString(r.name); n <= maxNameColumn {
 			column = max(column, n)
@@ -94,7 +101,7 @@ func (s style) table(rows []row) string {
 	for _, r := range rows {
 		n := utf8.RuneCountInString(r.name)
 		b.WriteString(s.bold(r.name))
-		lines := wrap(printable(r.text), max(s.width-column-2, minWidth/2))
+		lines := wrap(printable.Text(r.text), max(s.width-column-2, minWidth/2))
 		if n > column && r.text != "" {
 			b.WriteByte('\n')
 			n = 0
@@ -113,18 +120,21 @@ func (s style) table(rows []row) string {
 	return b.String()
 }
 
-// printable removes control characters other than line breaks: descriptions
-// come from the upstream, and must not be able to steer the terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0) {
-			if r == '\t' {
-				return ' '
-			}
-			return -1
-		}
-		return r
-	}, text)
+// text is what an upstream wrote, as it goes to this stream: a terminal must not
+// be steered by it, a program gets all of it.
+func (s style) text(text string) string {
+	if s.terminal {
+		return printable.Text(text)
+	}
+	return text
+}
+
+// json is [style.text] for JSON, whose meaning stays the same.
+func (s style) json(raw []byte) []byte {
+	if s.terminal {
+		return printable.JSON(raw)
+	}
+	return raw
 }
 
 // summary returns the first line of a description.

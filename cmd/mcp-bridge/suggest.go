@@ -3,7 +3,11 @@ package main
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/internal/printable"
 )
 
 // maxSuggestions is how many names an error proposes.
@@ -11,32 +15,28 @@ const maxSuggestions = 3
 
 // noTool returns the error for a name that is no tool of an upstream. It
 // proposes the nearest names, and understands names of methods.
-func noTool(up *upstream, tools []mcpTool, from *target, name string) error {
+func noTool(all []bridge.Tool, tools []mcpTool, from, name string) error {
 	wanted := strings.NewReplacer("/", ".").Replace(strings.TrimPrefix(name, "/"))
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Name)
 	}
-	for _, t := range up.tools() {
+	for _, t := range all {
 		if t.Method == wanted {
 			if t.NotCallable != "" {
 				return failf("%s is no tool: %s", t.Method, t.NotCallable)
 			}
-			return failf("there is no tool %q", name).hint("the tool of this method is %s", t.Name)
+			return failf("there is no tool %s", quote(name)).hint("the tool of this method is %s", t.Name)
 		}
 		if t.Name != "" && !slices.Contains(names, t.Name) {
 			names = append(names, t.Name)
 		}
 	}
-	f := failf("there is no tool %q", name)
+	f := failf("there is no tool %s", quote(name))
 	if near := nearest(name, names); len(near) > 0 {
 		f = f.hint("did you mean %s?", strings.Join(near, ", "))
 	}
-	where := from.text
-	if from.kind == kindCommand {
-		where = "-- " + where
-	}
-	return f.hint("all tools: mcp-bridge tools %s", where)
+	return f.hint("all tools: mcp-bridge tools %s", from)
 }
 
 // nearest returns the names that are most like name, the best first.
@@ -51,6 +51,9 @@ func nearest(name string, names []string) []string {
 	wanted := strings.ToLower(name)
 	var found []scored
 	for _, candidate := range names {
+		if len(candidate) > maxCompared {
+			continue
+		}
 		lower := strings.ToLower(candidate)
 		_, method, _ := strings.Cut(lower, "_")
 		score := min(distance(wanted, lower), distance(wanted, method))
@@ -66,9 +69,17 @@ func nearest(name string, names []string) []string {
 	})
 	var near []string
 	for _, f := range found[:min(len(found), maxSuggestions)] {
-		near = append(near, f.name)
+		near = append(near, printable.Name(f.name))
 	}
 	return near
+}
+
+// quote quotes a name that the user gave, or an upstream.
+func quote(name string) string {
+	if shown := printable.Name(name); shown != name {
+		return shown
+	}
+	return strconv.Quote(name)
 }
 
 // maxCompared bounds the names that are compared, and so the time it takes.

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"net/netip"
-	"net/url"
 	"path"
 	"regexp"
 	"strconv"
@@ -11,99 +10,44 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge"
-)
-
-// kind says how a target is spoken to.
-type kind int
-
-const (
-	// kindRPC is an API of gRPC, gRPC-Web or Connect, or an MCP server that is
-	// one, which its reflection tells.
-	kindRPC kind = iota
-	// kindMCPRPC is surely the latter.
-	kindMCPRPC
-	// kindTunnel is an MCP server behind the RPC Tunnel.
-	kindTunnel
-	// kindHTTP, kindSSE and kindCommand are MCP servers.
-	kindHTTP
-	kindSSE
-	kindCommand
+	"github.com/mcp-bridge/mcp-bridge/bridge/upstream"
 )
 
 // target is an upstream as the command line names it.
 type target struct {
-	name    string // NAME of NAME=URL, or ""
+	name    string // NAME of NAME=URL, or one that nameTargets has made
+	named   bool   // whether it was NAME=URL
 	text    string // the URL as it was given, or the command
-	kind    kind
-	rpc     bridge.URL // of kindRPC, kindMCPRPC and kindTunnel
-	service string     // of kindMCPRPC: which service is MCP there
-	url     string     // of kindHTTP and kindSSE
-	command []string   // of kindCommand
+	url     upstream.URL
+	command []string // or nil
 }
 
 // named matches NAME=URL.
 var named = regexp.MustCompile(`^([A-Za-z0-9_-]{1,32})=(.+)$`)
 
-// parseTarget reads URL or NAME=URL. A scheme of http is an MCP server, which
-// mcp+http says in full; sse+http is one that speaks HTTP+SSE only. mcp+ before
-// the scheme of an RPC protocol is a server of McpService, and google+ one of
-// Google's service; tunnel+ is the RPC Tunnel.
+// parseTarget reads URL or NAME=URL.
 func parseTarget(arg string) (*target, error) {
 	t := &target{text: arg}
 	if m := named.FindStringSubmatch(arg); m != nil {
-		t.name, t.text = m[1], m[2]
+		t.name, t.named, t.text = m[1], true, m[2]
 	}
-	lower := strings.ToLower(t.text)
-	const google, tunnel = "google+", "tunnel+"
-	switch rest, isMCP := strings.CutPrefix(lower, "mcp+"); {
-	case isHTTP(lower):
-		t.kind, t.url = kindHTTP, t.text
-	case isMCP && isHTTP(rest):
-		t.kind, t.url = kindHTTP, t.text[len("mcp+"):]
-	case isMCP:
-		var err error
-		if t.rpc, err = bridge.ParseURL(t.text[len("mcp+"):]); err != nil {
-			return nil, usagef("%w", err)
-		}
-		t.kind, t.service = kindMCPRPC, bridge.GRPCService
-	case strings.HasPrefix(lower, google):
-		var err error
-		if t.rpc, err = bridge.ParseURL(t.text[len(google):]); err != nil {
-			return nil, usagef("%w", err)
-		}
-		t.kind, t.service = kindMCPRPC, bridge.GoogleService
-	case strings.HasPrefix(lower, tunnel):
-		var err error
-		if t.rpc, err = bridge.ParseURL(t.text[len(tunnel):]); err != nil {
-			return nil, usagef("%w", err)
-		}
-		t.kind = kindTunnel
-	case strings.HasPrefix(lower, "sse+") && isHTTP(lower[len("sse+"):]):
-		t.kind, t.url = kindSSE, t.text[len("sse+"):]
-	default:
-		var err error
-		if t.rpc, err = bridge.ParseURL(t.text); err != nil {
-			return nil, usagef("%w", err)
-		}
+	var err error
+	if t.url, err = upstream.ParseURL(t.text); err != nil {
+		return nil, usagef("%w", err)
 	}
 	return t, nil
 }
 
-// secure reports whether the upstream is reached by TLS.
-func (t *target) secure() bool {
-	if t.url != "" {
-		return strings.HasPrefix(strings.ToLower(t.url), "https:")
-	}
-	return t.rpc.TLS
-}
-
-func isHTTP(url string) bool {
-	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
-}
-
 func commandTarget(command []string) *target {
-	return &target{text: strings.Join(command, " "), kind: kindCommand, command: command}
+	return &target{text: strings.Join(command, " "), command: command, url: upstream.URL{Kind: upstream.KindCommand}}
+}
+
+// shown is the target for people: a URL in its canonical spelling, or a command.
+func (t *target) shown() string {
+	if t.command != nil {
+		return t.text
+	}
+	return t.url.String()
 }
 
 // commandAt returns where the command of an MCP server begins in the arguments,
@@ -155,14 +99,6 @@ func targets(cmd *cobra.Command, args []string) ([]*target, error) {
 	return all, nil
 }
 
-// someUpstreams demands at least one upstream.
-func someUpstreams(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 || cmd.ArgsLenAtDash() == len(args) {
-		return missingUpstream(cmd)
-	}
-	return nil
-}
-
 // nameTargets gives every upstream a name of its own: the one that it was given,
 // or else one made of its URL or command.
 func nameTargets(all []*target) error {
@@ -193,21 +129,10 @@ var unfit = regexp.MustCompile(`[^A-Za-z0-9]+`)
 // baseName makes a name of a URL or a command: the first label of the host, or
 // the last word of the command that is no flag.
 func (t *target) baseName() string {
-	var text string
-	switch t.kind {
-	case kindCommand:
-		for _, word := range t.command {
-			if !strings.HasPrefix(word, "-") {
-				text = path.Base(word)
-			}
-		}
-	case kindRPC, kindMCPRPC, kindTunnel:
-		if text = t.rpc.Host; t.rpc.Unix != "" {
-			text = path.Base(t.rpc.Unix)
-		}
-	case kindHTTP, kindSSE:
-		if u, err := url.Parse(t.url); err == nil {
-			text = u.Hostname()
+	text := t.url.Host
+	for _, word := range t.command {
+		if !strings.HasPrefix(word, "-") {
+			text = path.Base(word)
 		}
 	}
 	if _, err := netip.ParseAddr(text); err != nil {
@@ -223,13 +148,29 @@ func (t *target) baseName() string {
 // maxBaseName leaves room for a number in a name.
 const maxBaseName = 28
 
-// upstreamAnd demands an upstream, which is a URL or a command behind "--", and
-// between least and most more arguments, the first of which is called what.
-func upstreamAnd(least, most int, what string) cobra.PositionalArgs {
+// someUpstreams demands at least one upstream, or a configuration file in their
+// place.
+func (f *upstreamFlags) someUpstreams(cmd *cobra.Command, args []string) error {
+	switch {
+	case f.config != "" && len(args) > 0:
+		return usagef("--config has the upstreams, and %q is one more", args[0]).hint("add it to the file")
+	case f.config == "" && (len(args) == 0 || cmd.ArgsLenAtDash() == len(args)):
+		return missingUpstream(cmd)
+	}
+	return nil
+}
+
+// upstreamAnd demands an upstream, which is a URL or a command behind "--", or a
+// configuration file in its place, and between least and most more arguments, the
+// first of which is called what.
+func (f *upstreamFlags) upstreamAnd(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		n, missing := len(args)-1, len(args) == 0
 		if at := commandAt(cmd, args); at >= 0 {
 			n, missing = at, at == len(args)
+		}
+		if f.config != "" {
+			n, missing = len(args), false
 		}
 		switch {
 		case missing:
@@ -237,7 +178,7 @@ func upstreamAnd(least, most int, what string) cobra.PositionalArgs {
 		case n < least:
 			return usagef("%s is missing", what).hint("usage: %s", cmd.UseLine())
 		case n > most:
-			return usagef("%d arguments are too many", n+1).hint("usage: %s", cmd.UseLine()).
+			return usagef("%d arguments are too many", len(args)).hint("usage: %s", cmd.UseLine()).
 				hint("JSON needs single quotes around it in most shells, and flags go before --")
 		}
 		return nil

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/bridge/find"
+	"github.com/mcp-bridge/mcp-bridge/bridge/gateway"
+	"github.com/mcp-bridge/mcp-bridge/internal/printable"
 )
 
 func (a *app) tools() *cobra.Command {
@@ -19,7 +22,7 @@ func (a *app) tools() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "tools URL [NAME] | tools [NAME] -- COMMAND [ARGUMENT...]",
+		Use:   "tools URL [NAME] | tools [NAME] -- COMMAND [ARGUMENT...] | tools --config FILE [NAME]",
 		Short: "List the tools of an upstream, or describe one",
 		Long: `tools lists the tools that MCP clients see of an upstream, and the methods that
 are not callable yet. With the name of a tool it prints its input and output
@@ -28,22 +31,19 @@ schema. The upstream may be an MCP server, as for serve.`,
   mcp-bridge tools grpc://localhost:50051 Library_GetBook
   mcp-bridge tools connect+https://api.example.com --header "authorization: Bearer $TOKEN" --json
   mcp-bridge tools https://mcp.example.com/mcp
+  mcp-bridge tools --config mcp-bridge.yaml
   mcp-bridge tools echo -- npx -y @modelcontextprotocol/server-everything`,
-		Args: upstreamAnd(0, 1, ""),
+		Args: func(cmd *cobra.Command, args []string) error { return flags.upstreamAnd(0, 1, "")(cmd, args) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, rest, err := oneTarget(cmd, args)
+			g, rest, err := a.openOne(cmd, flags, args)
 			if err != nil {
 				return err
 			}
-			up, err := flags.open(cmd.Context(), cmd, t, a.log())
-			if err != nil {
-				return err
-			}
-			defer up.close()
+			defer g.Close()
 			if len(rest) > 0 {
-				return a.describeTool(cmd.Context(), up, t, rest[0], asJSON)
+				return a.describeTool(cmd.Context(), g, flags, rest[0], asJSON)
 			}
-			return a.listTools(cmd.Context(), up, asJSON)
+			return a.listTools(cmd.Context(), g, asJSON)
 		},
 	}
 	flags = a.addUpstreamFlags(cmd)
@@ -52,6 +52,10 @@ schema. The upstream may be an MCP server, as for serve.`,
 	return cmd
 }
 
+// stopTimeout is how long the process of an MCP server has to end by itself
+// where a command asks it one thing only and nothing is lost.
+const stopTimeout = time.Second
+
 // notCallable is a method that cannot be a tool.
 type notCallable struct {
 	Method string `json:"method"`
@@ -59,9 +63,9 @@ type notCallable struct {
 }
 
 // notCallableOf returns the methods of an API that are no tools.
-func notCallableOf(up *upstream) []notCallable {
+func notCallableOf(g *gateway.Gateway) []notCallable {
 	methods := []notCallable{}
-	for _, t := range up.tools() {
+	for _, t := range toolsOf(g) {
 		if t.NotCallable != "" {
 			methods = append(methods, notCallable{Method: t.Method, Reason: t.NotCallable})
 		}
@@ -69,12 +73,12 @@ func notCallableOf(up *upstream) []notCallable {
 	return methods
 }
 
-func (a *app) listTools(ctx context.Context, up *upstream, asJSON bool) error {
-	tools, err := client{up}.listTools(ctx)
+func (a *app) listTools(ctx context.Context, g *gateway.Gateway, asJSON bool) error {
+	tools, err := client{g}.listTools(ctx)
 	if err != nil {
 		return err
 	}
-	others := notCallableOf(up)
+	others := notCallableOf(g)
 	if asJSON {
 		raw := make([]json.RawMessage, len(tools))
 		for i, t := range tools {
@@ -102,14 +106,14 @@ func (a *app) listTools(ctx context.Context, up *upstream, asJSON bool) error {
 	return a.printf("%s", b.String())
 }
 
-func (a *app) describeTool(ctx context.Context, up *upstream, from *target, name string, asJSON bool) error {
-	tools, err := client{up}.listTools(ctx)
+func (a *app) describeTool(ctx context.Context, g *gateway.Gateway, flags *upstreamFlags, name string, asJSON bool) error {
+	tools, err := client{g}.listTools(ctx)
 	if err != nil {
 		return err
 	}
 	i := slices.IndexFunc(tools, func(t mcpTool) bool { return t.Name == name })
-	if i < 0 && slices.ContainsFunc(tools, func(t mcpTool) bool { return t.Name == bridge.DescribeTool }) {
-		found, err := client{up}.describe(ctx, name)
+	if i < 0 && slices.ContainsFunc(tools, func(t mcpTool) bool { return t.Name == find.DescribeTool }) {
+		found, err := client{g}.describe(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -118,25 +122,25 @@ func (a *app) describeTool(ctx context.Context, up *upstream, from *target, name
 		}
 	}
 	if i < 0 {
-		return noTool(up, tools, from, name)
+		return noTool(toolsOf(g), tools, flags.shown, name)
 	}
 	tool := tools[i]
 	if asJSON {
 		return a.printJSON(tool.raw)
 	}
 	var b strings.Builder
-	b.WriteString(a.style.bold(tool.Name))
+	b.WriteString(a.style.bold(printable.Name(tool.Name)))
 	if tool.Title != "" {
-		b.WriteString("  " + printable(tool.Title))
+		b.WriteString("  " + printable.Line(tool.Title))
 	}
 	b.WriteByte('\n')
-	for _, t := range up.tools() {
+	for _, t := range toolsOf(g) {
 		if t.Name == name {
 			b.WriteString(t.Method + "\n")
 		}
 	}
 	if tool.Description != "" {
-		b.WriteString("\n" + strings.Join(wrap(printable(tool.Description), a.style.width), "\n") + "\n")
+		b.WriteString("\n" + strings.Join(wrap(printable.Text(tool.Description), a.style.width), "\n") + "\n")
 	}
 	for _, schema := range []struct {
 		heading string
@@ -149,7 +153,7 @@ func (a *app) describeTool(ctx context.Context, up *upstream, from *target, name
 		if err != nil {
 			return err
 		}
-		b.WriteString("\n" + a.style.bold(schema.heading) + "\n" + text + "\n")
+		b.WriteString("\n" + a.style.bold(schema.heading) + "\n" + string(printable.JSON([]byte(text))) + "\n")
 	}
 	return a.printf("%s", b.String())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -50,10 +51,11 @@ func (a *app) version() *cobra.Command {
 
 // printJSON prints v on one line.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	return nil
+	return a.printf("%s", a.style.json(b.Bytes()))
 }

@@ -1,0 +1,355 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/upstream"
+	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
+)
+
+// A rule says for which upstreams a flag means something.
+type rule struct {
+	flag scopedFlag
+	fits func(*target) bool
+	what string // what the flag is for, where an upstream is something else
+	one  bool   // whether no two upstreams can have the same value
+}
+
+// The kinds of upstreams that rules tell apart.
+func isAny(*target) bool      { return true }
+func isAPI(t *target) bool    { return t.url.Kind == upstream.KindAPI }
+func isURL(t *target) bool    { return t.command == nil }
+func hasTLS(t *target) bool   { return t.url.TLS }
+func forwards(t *target) bool { return isURL(t) && t.url.Kind != upstream.KindTunnel }
+func isRPC(t *target) bool {
+	return isURL(t) && t.url.Kind != upstream.KindStreamableHTTP && t.url.Kind != upstream.KindSSE
+}
+
+const (
+	forAPIs = "APIs of gRPC and Connect"
+	forURLs = "URLs"
+	forTLS  = "TLS"
+)
+
+// rules are those of all flags about upstreams.
+func (f *upstreamFlags) rules() []rule {
+	return []rule{
+		{&f.headers, isURL, forURLs, false},
+		{&f.forward, forwards, forURLs, false},
+		{&f.ca, hasTLS, forTLS, false},
+		{&f.cert, hasTLS, forTLS, false},
+		{&f.key, hasTLS, forTLS, false},
+		{&f.insecure, hasTLS, forTLS, false},
+		{&f.authority, isRPC, forAPIs, true},
+		{&f.gzip, isRPC, forAPIs, false},
+		{&f.maxMessage, isAny, "", false},
+		{&f.timeout, isAny, "", false},
+		{&f.services, isAPI, forAPIs, true},
+		{&f.returned, isAPI, forAPIs, false},
+		{&f.refresh, isAPI, forAPIs, false},
+		{&f.streamMessages, isAPI, forAPIs, false},
+		{&f.streamBytes, isAPI, forAPIs, false},
+		{&f.streamTime, isAPI, forAPIs, false},
+		{&f.noValidate, isAPI, forAPIs, false},
+		{&f.noConfirm, isAPI, forAPIs, false},
+		{&f.descriptors, isAPI, forAPIs, true},
+		{&f.protos, isAPI, forAPIs, true},
+		{&f.protoPaths, isAPI, forAPIs, true},
+		{&f.optionsFile, isAPI, forAPIs, true},
+		{&f.operationWait, isAPI, forAPIs, false},
+		{&f.taskTTL, isAPI, forAPIs, false},
+		{&f.schema, isAPI, forAPIs, false},
+		{&f.schemaBytes, isAPI, forAPIs, false},
+	}
+}
+
+// check reports every flag that fits no upstream, and every value that is wrong.
+func (f *upstreamFlags) check(all []*target) error {
+	var problems []error
+	tlsReported := false
+	for _, r := range f.rules() {
+		for i, scope := range r.flag.scopes() {
+			problem := r.check(all, scope, i)
+			if problem == nil || r.what == forTLS && scope == "" && tlsReported {
+				continue
+			}
+			tlsReported = tlsReported || r.what == forTLS && scope == ""
+			problems = append(problems, problem)
+			if scope == "" {
+				break // the same again for every use
+			}
+		}
+	}
+	if len(f.env) > 0 && !slices.ContainsFunc(all, func(t *target) bool { return t.command != nil }) {
+		problems = append(problems, usagef("--env is for the command of an MCP server, which is missing: it stands behind --"))
+	}
+	if _, err := f.environment(); err != nil {
+		problems = append(problems, err)
+	}
+	for _, t := range all {
+		problems = append(problems, f.checkValues(t)...)
+	}
+	return usage(problems...)
+}
+
+// check reports that the flag fits no upstream, where it is the use number i.
+func (r rule) check(all []*target, scope string, i int) error {
+	flag := "--" + r.flag.name()
+	if scope != "" {
+		at := slices.IndexFunc(all, func(t *target) bool { return t.name == scope })
+		switch {
+		case at < 0:
+			return unknownScope(all, flag, scope, i)
+		case !r.fits(all[at]):
+			return usagef("%s number %d is for the upstream %q, which takes none: %s", flag, i+1, scope, all[at].text)
+		}
+		return nil
+	}
+	fitting := 0
+	for _, t := range all {
+		if r.fits(t) {
+			fitting++
+		}
+	}
+	switch {
+	case fitting == 0:
+		return r.unfit(all)
+	case r.one && fitting > 1:
+		return usagef("%s is for one upstream, and there are %d that it could be for", flag, fitting).hint("say which one: %s NAME=...", flag)
+	}
+	return nil
+}
+
+func unknownScope(all []*target, flag, scope string, i int) error {
+	var names []string
+	for _, t := range all {
+		names = append(names, t.name)
+	}
+	problem := usagef("%s number %d is for the upstream %q, which does not exist", flag, i+1, scope)
+	if len(all) > 1 || all[0].named {
+		return problem.hint("there are: %s", strings.Join(names, ", "))
+	}
+	return problem.hint("give the upstream that name: %s=URL", scope)
+}
+
+// unfit says that no upstream takes the flag.
+func (r rule) unfit(all []*target) error {
+	flag, only := "--"+r.flag.name(), all[0]
+	switch {
+	case r.what == forTLS && len(all) > 1:
+		return usagef("--ca, --cert, --key and --insecure-skip-verify are for TLS, which none of the upstreams uses")
+	case r.what == forTLS:
+		advice := ""
+		if secure := only.url.WithTLS(); secure.TLS {
+			advice = ": write " + secure.String()
+		} else if isRPC(only) {
+			advice = ": a unix socket has none"
+		}
+		return usagef("--ca, --cert, --key and --insecure-skip-verify are for TLS, which %s does not use%s", only.text, advice)
+	case r.what == forURLs:
+		return usagef("--header and --forward-header are for URLs; a command gets its settings by arguments and --env")
+	case len(all) > 1:
+		return usagef("%s is for %s, and all upstreams are MCP servers", flag, r.what)
+	default:
+		return usagef("%s is for %s, and %q is an MCP server", flag, r.what, only.text)
+	}
+}
+
+// usage joins problems to one error of usage, with their advice.
+func usage(problems ...error) error {
+	err := errors.Join(problems...)
+	if err == nil {
+		return nil
+	}
+	all := usagef("%w", err)
+	for _, p := range problems {
+		if one, ok := errors.AsType[*failure](p); ok {
+			all.hints = append(all.hints, one.hints...)
+		}
+	}
+	return all
+}
+
+// checkValues reports what is wrong with the flags of one upstream.
+func (f *upstreamFlags) checkValues(t *target) []error {
+	var problems []error
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	_, err := f.header(t)
+	problems = append(problems, err)
+	switch cert, key := f.cert.only(t.name), f.key.only(t.name); {
+	case cert != "" && key == "":
+		problem("--cert needs its private key too: add --key")
+	case cert == "" && key != "":
+		problem("--key needs its certificate too: add --cert")
+	}
+	if f.ca.only(t.name) != "" && f.insecure.only(t.name) {
+		problem("--ca has no effect with --insecure-skip-verify, which accepts any certificate")
+	}
+	if n := f.maxMessage.only(t.name); n < 0 {
+		problem("--max-message-bytes %d is negative", n)
+	}
+	for _, d := range []*scoped[time.Duration]{&f.timeout, &f.refresh, &f.operationWait} {
+		if v := d.only(t.name); v < 0 {
+			problem("--%s %v is negative", d.flag, v)
+		}
+	}
+	if ttl, ok := f.taskTTL.last(t.name); ok && ttl < time.Millisecond {
+		problem("--task-ttl %v is less than a millisecond", ttl)
+	}
+	for _, n := range []*scoped[int32]{&f.streamMessages, &f.streamBytes} {
+		if v, ok := n.last(t.name); ok && v < 1 {
+			problem("--%s %d is not above zero", n.flag, v)
+		}
+	}
+	if v, ok := f.streamTime.last(t.name); ok && v <= 0 {
+		problem("--stream-time %v is not above zero", v)
+	}
+	if !isAPI(t) {
+		return problems
+	}
+	if f.descriptors.only(t.name) != "" && len(f.protos.values(t.name)) > 0 {
+		problem("--descriptors and --proto exclude each other")
+	}
+	if len(f.protoPaths.values(t.name)) > 0 && len(f.protos.values(t.name)) == 0 {
+		problem("--proto-path is for the imports of --proto, which is missing")
+	}
+	if v, ok := f.schema.last(t.name); ok && v != schemaPortable && v != schemaFull {
+		problem("--schema is %q, want %s or %s", v, schemaPortable, schemaFull)
+	}
+	return problems
+}
+
+// spec returns the configuration of an upstream.
+func (f *upstreamFlags) spec(t *target) (*configv1.Upstream, error) {
+	u := &configv1.Upstream{Timeout: duration(&f.timeout, t), MaxMessageBytes: f.maxMessage.only(t.name)}
+	if t.command != nil {
+		u.Command = t.command
+		env, err := f.environment()
+		u.Env = env
+		return u, err
+	}
+	u.Url = t.text
+	header, err := f.header(t)
+	if err != nil {
+		return nil, err
+	}
+	u.Headers = header
+	if forwards(t) {
+		u.ForwardHeaders = f.forward.values(t.name)
+	}
+	if hasTLS(t) {
+		files := &configv1.UpstreamTls{
+			Ca: f.ca.only(t.name), Cert: f.cert.only(t.name), Key: f.key.only(t.name), InsecureSkipVerify: f.insecure.only(t.name),
+		}
+		if files.GetCa() != "" || files.GetCert() != "" || files.GetInsecureSkipVerify() {
+			u.Tls = files
+		}
+	}
+	if isRPC(t) {
+		u.Authority, u.Gzip = f.authority.only(t.name), f.gzip.only(t.name)
+	}
+	if isAPI(t) {
+		f.setAPI(u, t)
+	}
+	return u, nil
+}
+
+// setAPI sets what APIs alone have.
+func (f *upstreamFlags) setAPI(u *configv1.Upstream, t *target) {
+	u.Services, u.ReturnHeaders = f.services.values(t.name), f.returned.values(t.name)
+	u.Descriptors, u.Proto, u.ProtoPath = f.descriptors.only(t.name), f.protos.values(t.name), f.protoPaths.values(t.name)
+	u.OptionsFile = f.optionsFile.only(t.name)
+	u.Refresh, u.OperationWait, u.TaskTtl = duration(&f.refresh, t), duration(&f.operationWait, t), duration(&f.taskTTL, t)
+	if len(f.streamMessages.given)+len(f.streamBytes.given)+len(f.streamTime.given) > 0 {
+		u.Stream = &configv1.Stream{
+			Messages: f.streamMessages.only(t.name), Bytes: f.streamBytes.only(t.name), Time: duration(&f.streamTime, t),
+		}
+	}
+	if len(f.schema.given)+len(f.schemaBytes.given) > 0 {
+		u.Schema = &configv1.Schema{MaxBytes: f.schemaBytes.only(t.name)}
+		if f.schema.only(t.name) == schemaFull {
+			u.Schema.Profile = configv1.SchemaProfile_SCHEMA_PROFILE_FULL
+		}
+	}
+	if off, ok := f.noValidate.last(t.name); ok {
+		u.Validate = new(!off)
+	}
+	if off, ok := f.noConfirm.last(t.name); ok {
+		u.Confirm = new(!off)
+	}
+}
+
+// duration returns the value of a flag, or nil.
+func duration(s *scoped[time.Duration], t *target) *durationpb.Duration {
+	d, ok := s.last(t.name)
+	if !ok {
+		return nil
+	}
+	return durationpb.New(d)
+}
+
+// upstreamConfig returns the configuration of upstreams that the command line
+// names.
+func (f *upstreamFlags) upstreamConfig(all []*target) (*configv1.Config, error) {
+	if err := nameTargets(all); err != nil {
+		return nil, err
+	}
+	if err := usage(f.check(all), f.checkTools()); err != nil {
+		return nil, err
+	}
+	cfg := &configv1.Config{Upstreams: make(map[string]*configv1.Upstream)}
+	for _, t := range all {
+		u, err := f.spec(t)
+		if err != nil {
+			return nil, usagef("%w", err)
+		}
+		cfg.Upstreams[t.name] = u
+	}
+	if f.keyFile != "" {
+		cfg.Keys = []*configv1.Key{{File: f.keyFile}}
+	}
+	if f.toolList == listSearch {
+		cfg.ToolSearch = &configv1.ToolSearch{Threshold: new(int32(f.toolThreshold))} //nolint:gosec // checkTools bounds it
+	}
+	// What clients send is bounded as what upstreams send.
+	cfg.Server = &configv1.Server{MaxMessageBytes: f.maxMessage.only("")}
+	return cfg, nil
+}
+
+// checkTools reports what is wrong with --tools and --tools-threshold.
+func (f *upstreamFlags) checkTools() error {
+	const most = 1 << 20
+	var problems []error
+	if f.toolList != "" && f.toolList != listAll && f.toolList != listSearch {
+		problems = append(problems, fmt.Errorf("--tools is %q, want %s or %s", f.toolList, listAll, listSearch))
+	}
+	switch {
+	case f.toolThreshold < 0:
+		problems = append(problems, fmt.Errorf("--tools-threshold %d is negative", f.toolThreshold))
+	case f.toolThreshold > most:
+		problems = append(problems, fmt.Errorf("--tools-threshold %d is more than %d", f.toolThreshold, most))
+	}
+	if f.toolList == listAll && f.toolThreshold != defaultThreshold() {
+		problems = append(problems, fmt.Errorf("--tools-threshold is for --tools=%s, which is missing", listSearch))
+	}
+	return usage(problems...)
+}
+
+// besideConfig reports flags that a configuration file takes the place of.
+func (f *upstreamFlags) besideConfig(cmd *cobra.Command) error {
+	var problems []error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if group := flag.Annotations[groupKey]; flag.Name != "config" && (len(group) == 0 || group[0] != groupGeneral) {
+			problems = append(problems, fmt.Errorf("--%s does not go with --config: write it in the file", flag.Name))
+		}
+	})
+	return usage(problems...)
+}
