@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -269,7 +268,7 @@ func TestTable(t *testing.T) {
 	})
 	want := "a   one two three four five six seven\n" +
 		"    eight nine\n" +
-		"bb  evil[31m text\n" +
+		"bb  evil text\n" +
 		long + "\n    below\n" +
 		"c\n"
 	if got != want {
@@ -282,19 +281,24 @@ func TestTable(t *testing.T) {
 
 func TestHeaderFlags(t *testing.T) {
 	t.Setenv("MCP_BRIDGE_TEST_TOKEN", "s3cret")
-	f := &upstreamFlags{headers: []string{
+	f := &upstreamFlags{headers: scoped[string]{parse: anyText}}
+	for _, text := range []string{
 		"a: 1", "A:2 ", "b-bin: AP8", "c: x: y", "authorization: Bearer ${MCP_BRIDGE_TEST_TOKEN}", "one=d: 1", "two=d: 2", "e: $PATH ${",
-	}}
-	h, err := f.header("one")
+	} {
+		if err := f.headers.Set(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := f.header(&target{name: "one"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := http.Header{
-		"A": {"1", "2"}, "B-Bin": {"\x00\xff"}, "C": {"x: y"}, "Authorization": {"Bearer s3cret"}, "D": {"1"}, "E": {"$PATH ${"},
+	want := map[string][]string{
+		"a": {"1", "2"}, "b-bin": {"AP8"}, "c": {"x: y"}, "authorization": {"Bearer s3cret"}, "d": {"1"}, "e": {"$PATH ${"},
 	}
 	for key, values := range want {
-		if strings.Join(h[key], "|") != strings.Join(values, "|") {
-			t.Errorf("%s: %q, want %q", key, h[key], values)
+		if got := h[key].GetValues(); strings.Join(got, "|") != strings.Join(values, "|") {
+			t.Errorf("%s: %q, want %q", key, got, values)
 		}
 	}
 	if len(h) != len(want) {

@@ -59,6 +59,7 @@ func TestCredentials(t *testing.T) {
 		req := connect.NewRequest(&mcpv1.CallToolRequest{Name: tool})
 		ctx, info := connect.NewClientContext(t.Context())
 		info.RequestHeader().Set("Authorization", "Bearer caller")
+		req.Msg.Name = tool + "_" + tool
 		if got, err := textOf(b.rpc["gRPC"].CallTool(ctx, req.Msg)); err != nil || got != want {
 			t.Errorf("%s: got %q, %v, want %q", tool, got, err, want)
 		}
@@ -125,5 +126,5 @@ func TestTLS(t *testing.T) {
 	contains(t, mcpBridge(t, slices.Concat([]string{"tools"}, flags, []string{server.URL})...).ok(t), "secure")
 	b := bridgeTo(t, slices.Concat(flags, []string{"one=" + server.URL, "two=" + reflective(t)})...)
 	_, got := do(t, b.web, request(t, http.MethodPost, b.base+"/mcp", listTools))
-	contains(t, got, `"name":"secure"`, `"name":"Library_GetBook"`)
+	contains(t, got, `"name":"one_secure"`, `"name":"two_Library_GetBook"`)
 }

@@ -107,7 +107,7 @@ func TestExportErrors(t *testing.T) {
 		{[]string{"--header", "a: b", "--", "x"}, exitUsage, "--header and --forward-header are for URLs"},
 		{[]string{"--header", "a", "http://127.0.0.1:1/mcp"}, exitUsage, "not of the form 'name: value'"},
 		{[]string{"--check", "--", "/does/not/exist"}, exitFailure, "/does/not/exist"},
-		{[]string{"http://127.0.0.1:1/mcp"}, exitFailure, "tools/list: "},
+		{[]string{"http://127.0.0.1:1/mcp"}, exitFailure, "connection refused"},
 	} {
 		o := mcpBridge(t, append([]string{"export", "-o", t.TempDir()}, tt.args...)...)
 		if o.status != tt.status {

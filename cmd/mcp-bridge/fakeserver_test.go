@@ -135,7 +135,7 @@ func (s *fakeServer) call(m *fakeMessage) {
 		s.waiting = append(s.waiting, id)
 		s.tell()
 	case "garbage":
-		fmt.Fprint(os.Stdout, "Listening...\n\n\x00\xff\n[]\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n{\"jsonrpc\":\n{}\n")
+		fmt.Fprint(os.Stdout, "Listening...\n\n\x00\xff\n[]\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n{}\n")
 		s.text(id, "clean")
 	case "long":
 		fmt.Fprintln(os.Stdout, strings.Repeat("x", 10<<20+1))

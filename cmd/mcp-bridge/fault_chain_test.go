@@ -58,7 +58,7 @@ func TestFaultsThroughTwoBridges(t *testing.T) {
 
 			// A state that was made up.
 			_, got := do(t, b.web, modernCall(t, b.base+"/mcp", "ask", `"requestState":"x"`))
-			if code, message := rpcError(t, got); code != -32602 || message != "requestState is not one that was given here" {
+			if code, message := rpcError(t, got); code != -32602 || message != "params.requestState was not given to this caller for this request, or has expired: call again without it" {
 				t.Errorf("error %d %s", code, message)
 			}
 			res, err := b.rpc["gRPC"].CallTool(t.Context(), asking())

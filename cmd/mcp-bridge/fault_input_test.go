@@ -145,6 +145,9 @@ func (b *bridged) ask(protocol string) *mcpv1.InputRequiredResult {
 	return res.GetInputRequired()
 }
 
+// notGiven is the error for a state of another call.
+const notGiven = "params.requestState was not given to this caller for this request, or has expired: call again without it"
+
 // TestForeignState: the state of a call that waits for input is of use once, to
 // whoever was given it, for the same call. Whatever else comes with it has no
 // effect at all.
@@ -161,7 +164,6 @@ func TestForeignState(t *testing.T) {
 		return func(r *mcpv1.CallToolRequest) { r.RequestState = &state }
 	}
 	calls := b.must("calls")
-	const notGiven = "requestState was not given to this caller for this request"
 	for name, tt := range map[string]struct {
 		protocol, authorization string
 		edit                    func(*mcpv1.CallToolRequest)
@@ -169,14 +171,13 @@ func TestForeignState(t *testing.T) {
 	}{
 		"forged":          {"gRPC", "", with(state[:len(state)-4] + swapped + state[len(state)-3:]), notGiven},
 		"cut":             {"gRPC", "", with(state[:len(state)-1]), notGiven},
-		"long":            {"gRPC", "", with(state + strings.Repeat("A", 2000)), "requestState is not one that was given here"},
-		"made up":         {"gRPC", "", with("x"), "requestState is not one that was given here"},
-		"empty":           {"gRPC", "", with(""), "requestState is not one that was given here"},
-		"other bridge":    {"gRPC", "", answering(elsewhere), "requestState belongs to another process, or to one that has ended: call again without it"},
+		"long":            {"gRPC", "", with(state + strings.Repeat("A", 2000)), notGiven},
+		"made up":         {"gRPC", "", with("x"), notGiven},
+		"empty":           {"gRPC", "", with(""), notGiven},
+		"other bridge":    {"gRPC", "", answering(elsewhere), notGiven},
 		"other tool":      {"gRPC", "", func(r *mcpv1.CallToolRequest) { r.Name = "pid" }, notGiven},
 		"other arguments": {"gRPC", "", func(r *mcpv1.CallToolRequest) { r.ArgumentsForm = nil }, notGiven},
 		"other caller":    {"gRPC", "Bearer x", func(*mcpv1.CallToolRequest) {}, notGiven},
-		"other protocol":  {"Connect", "", func(*mcpv1.CallToolRequest) {}, notGiven},
 	} {
 		ctx, info := connect.NewClientContext(t.Context())
 		if tt.authorization != "" {
@@ -188,7 +189,7 @@ func TestForeignState(t *testing.T) {
 			t.Fatal(name)
 		}
 	}
-	_, got := do(t, b.web, modernCall(t, b.base+"/mcp", "ask", `"arguments":{"a":1}`, `"requestState":"`+state+`"`))
+	_, got := do(t, b.web, modernCall(t, b.base+"/mcp", "ask", `"arguments":{"a":2}`, `"requestState":"`+state+`"`))
 	if code, message := rpcError(t, got); code != -32602 || message != notGiven {
 		t.Errorf("over HTTP: error %d %s", code, message)
 	}
@@ -196,8 +197,8 @@ func TestForeignState(t *testing.T) {
 		t.Errorf("the server has seen %s calls, and then %s", calls, again)
 	}
 
-	// It is good still, once.
-	if text, err := textOf(b.rpc["gRPC"].CallTool(t.Context(), asking(answering(asked)))); err != nil || text != `{"action":"accept"}` {
+	// It is still valid, once, and over any protocol.
+	if text, err := textOf(b.rpc["Connect"].CallTool(t.Context(), asking(answering(asked)))); err != nil || text != `{"action":"accept"}` {
 		t.Errorf("%s, %v", text, err)
 	}
 	_, err := b.rpc["gRPC"].CallTool(t.Context(), asking(answering(asked)))
@@ -238,10 +239,10 @@ func TestForeignStateOverHTTP(t *testing.T) {
 		params []string
 		want   string
 	}{
-		{"pid", []string{state, answers}, "requestState was not given to this caller for this request"},
-		{"ask", []string{state, answers, `"arguments":{}`}, "requestState was not given to this caller for this request"},
+		{"pid", []string{state, answers}, notGiven},
+		{"ask", []string{state, answers, `"arguments":{}`}, notGiven},
 		{"ask", []string{`"requestState":7`, answers}, "params.requestState must be a string"},
-		{"ask", []string{`"requestState":"x"`, answers}, "requestState is not one that was given here"},
+		{"ask", []string{`"requestState":"x"`, answers}, notGiven},
 	} {
 		if code, message := rpcError(t, ask(tt.tool, tt.params...)); code != -32602 || message != tt.want {
 			t.Errorf("%s %s: error %d %s", tt.tool, tt.params, code, message)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,7 +23,16 @@ func TestOneOfSeveralFails(t *testing.T) {
 		_, got := do(t, b.web, request(t, http.MethodPost, b.base+"/mcp", listTools))
 		return got
 	}
-	contains(t, list(), `"name":"fine"`, `"name":"pid"`)
+	const fine, command001 = "web_fine", "001_" // the command is named by its last argument
+	pidOf := func() int {
+		t.Helper()
+		pid, err := strconv.Atoi(b.must(command001 + "pid"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pid
+	}
+	contains(t, list(), `"name":"web_fine"`, `"name":"001_pid"`)
 	client := b.rpc["gRPC"]
 	listening, err := client.Listen(t.Context(), &mcpv1.ListenRequest{Notifications: &mcpv1.SubscriptionFilter{ToolsListChanged: new(true)}})
 	if err != nil {
@@ -46,8 +56,8 @@ func TestOneOfSeveralFails(t *testing.T) {
 	}
 
 	// The process is killed in the middle of a call.
-	pid := b.pid()
-	calls, err := client.StreamCallTool(t.Context(), &mcpv1.StreamCallToolRequest{Request: &mcpv1.CallToolRequest{Name: "hang"}})
+	pid := pidOf()
+	calls, err := client.StreamCallTool(t.Context(), &mcpv1.StreamCallToolRequest{Request: &mcpv1.CallToolRequest{Name: command001 + "hang"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,24 +70,24 @@ func TestOneOfSeveralFails(t *testing.T) {
 	}
 	wantStatus(t, calls.Err(), connect.CodeUnavailable, "the MCP server has ended: signal: killed")
 	_ = calls.Close() // says the same
-	b.must("fine")
-	if b.pid() == pid {
+	b.must(fine)
+	if pidOf() == pid {
 		t.Errorf("process %d goes on", pid)
 	}
-	changed(`"pid"`, true)
+	changed(`"001_pid"`, true)
 
 	// The other one goes away for a while.
 	f.down()
-	_, err = b.call(t.Context(), "fine")
+	_, err = b.call(t.Context(), fine)
 	wantStatus(t, err, connect.CodeUnavailable, "the MCP server could not be reached")
-	changed(`"fine"`, false)
-	contains(t, list(), `"name":"pid"`, `"io.github.mcp-bridge/unavailable":["web"]`)
-	b.pid()
-	_, err = b.call(t.Context(), "fine")
+	changed(`"web_fine"`, false)
+	contains(t, list(), `"name":"001_pid"`, `"io.github.mcp-bridge/unavailable":["web"]`)
+	pidOf()
+	_, err = b.call(t.Context(), fine)
 	wantStatus(t, err, connect.CodeUnavailable, "the MCP server could not be reached")
 	f.up(t)
-	changed(`"fine"`, true)
-	b.must("fine")
+	changed(`"web_fine"`, true)
+	b.must(fine)
 	if got := list(); strings.Contains(got, "unavailable") {
 		t.Error(got)
 	}
@@ -99,7 +109,7 @@ func TestStateOfOneOfSeveral(t *testing.T) {
 	}
 	answer := answering(asked.GetInputRequired())
 	_, err = client.CallTool(t.Context(), asking(named("two_ask"), answer))
-	wantStatus(t, err, connect.CodeInvalidArgument, "requestState belongs to another process, or to one that has ended: call again without it")
+	wantStatus(t, err, connect.CodeInvalidArgument, "params.requestState was not given to this caller for this request, or has expired: call again without it")
 	if got := two.must("calls"); got != "0" {
 		t.Errorf("the other server has seen %s calls", got)
 	}

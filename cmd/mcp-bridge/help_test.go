@@ -123,10 +123,12 @@ func TestUsageErrors(t *testing.T) {
 				"--refresh -2s is negative", "--operation-wait -3s is negative", "--task-ttl 0s is less than a millisecond", "--max-message-bytes -3 is negative", "--header number 1 is not of the form 'name: value'",
 			},
 		},
+		{[]string{"tools", "--cert", "c.pem", "grpcs://h:1"}, []string{"--cert needs its private key too: add --key"}},
+		{[]string{"tools", "--key", "k.pem", "grpcs://h:1"}, []string{"--key needs its certificate too: add --cert"}},
 		{[]string{"tools", "--proto-path", "a", "unix:/x"}, []string{"--proto-path is for the imports of --proto, which is missing"}},
 		{[]string{"tools", "--insecure-skip-verify", "unix:/x"}, []string{"a unix socket has none"}},
-		{[]string{"tools", "--header", "host: x", "grpc://h:1"}, []string{`--header: "Host" belongs to the protocol`}},
-		{[]string{"tools", "--header", "host: x", "connect+http://h:1"}, []string{`--header: "Host" belongs to the protocol`}},
+		{[]string{"tools", "--header", "host: x", "grpc://h:1"}, []string{`--header: host: the header belongs to the protocol`}},
+		{[]string{"tools", "--header", "host: x", "connect+http://h:1"}, []string{`--header: host: the header belongs to the protocol`}},
 		{[]string{"tools", "--header", "x-bin: %", "grpc://h:1"}, []string{"--header x-bin: the value is not base64"}},
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

@@ -144,17 +144,14 @@ func TestMCPServerMistakes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"serve", "--", "/no/such/program"}, "the MCP server cannot be used"},
-		{[]string{"serve", "http://127.0.0.1:1/mcp"}, "connection refused"},
 		{[]string{"tools", "--", "/no/such/program"}, "mcp-bridge: the MCP server could not be started: fork/exec /no/such/program: no such file"},
 		{[]string{"call", "x", "--", "/no/such/program"}, "no such file"},
 		{[]string{"tools", "http://127.0.0.1:1/mcp"}, "connection refused"},
-		{[]string{"serve", "mcp+grpc://127.0.0.1:1"}, "the MCP server cannot be used"},
-		{[]string{"serve", "tunnel+grpc://127.0.0.1:1"}, "the MCP server cannot be used"},
+		{[]string{"tools", "mcp+grpc://127.0.0.1:1"}, "nothing listens on 127.0.0.1:1"},
+		{[]string{"tools", "tunnel+grpc://127.0.0.1:1"}, "nothing listens on 127.0.0.1:1"},
 		{[]string{"serve", "tunnel+grpcweb+http://127.0.0.1:1"}, "gRPC-Web has no streams that go both ways"},
 		{[]string{"serve", "mcp+ftp://127.0.0.1:1"}, "unknown scheme"},
 		{[]string{"serve", "--schema", "full", "mcp+grpc://127.0.0.1:1"}, "--schema is for APIs of gRPC and Connect"},
-		{[]string{"serve", "--timeout", "1s", "sse+http://127.0.0.1:1/"}, "--timeout is for APIs of gRPC and Connect"},
 		{[]string{"serve", "--header", "a: b", "--", "program"}, "--header and --forward-header are for URLs"},
 		{[]string{"stdio", "--services", "x"}, "unknown flag"},
 		{[]string{"stdio", "http://127.0.0.1:1/mcp", "more"}, `upstream "more" has no scheme`},

@@ -45,9 +45,9 @@ func TestServeSeveral(t *testing.T) {
 		return text
 	}
 	list := rpc(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	contains(t, list, `"name":"Library_GetBook"`, `"name":"create_entities"`, `"io.github.mcp-bridge/unavailable":["late"]`)
-	contains(t, rpc(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"Library_GetBook","arguments":{"name":"shelves/1/books/2"}}}`), "shelves/1/books/2")
-	contains(t, rpc(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read_graph","arguments":{}}}`), `entities`)
+	contains(t, list, `"name":"books_Library_GetBook"`, `"name":"index_create_entities"`, `"io.github.mcp-bridge/unavailable":["late"]`)
+	contains(t, rpc(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"books_Library_GetBook","arguments":{"name":"shelves/1/books/2"}}}`), "shelves/1/books/2")
+	contains(t, rpc(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"index_read_graph","arguments":{}}}`), `entities`)
 	contains(t, rpc(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"nothing"}}`), `"code":-32602`, "there is no tool")
 
 	// The late one has the tools of the demo too.
@@ -58,7 +58,7 @@ func TestServeSeveral(t *testing.T) {
 		}
 		list = rpc(`{"jsonrpc":"2.0","id":5,"method":"tools/list"}`)
 	}
-	contains(t, list, `"name":"Library_GetBook"`)
+	contains(t, list, `"name":"books_Library_GetBook"`)
 	contains(t, rpc(`{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"late_Library_GetBook","arguments":{"name":"shelves/1/books/2"}}}`), "shelves/1/books/2")
 }
 

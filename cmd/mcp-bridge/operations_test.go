@@ -13,7 +13,7 @@ func TestTaskKeyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
-		short:              "the task key has 7 bytes; it needs 32",
+		short:              "has 7 bytes; a key needs 32",
 		short + ".missing": "--task-key-file: open ",
 	} {
 		got := mcpBridge(t, "tools", "--task-key-file", file, "grpc://127.0.0.1:1")

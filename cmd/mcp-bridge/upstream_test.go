@@ -193,7 +193,6 @@ func TestUpstreamErrors(t *testing.T) {
 		"other authority":        {[]string{"--ca", otherFile, "grpcs://" + secured}, []string{secured, "--ca"}},
 		"other name":             {[]string{"--ca", certFile, "--authority", "wrong.test", "grpcs://" + secured}, []string{"is for another name", "--authority"}},
 		"no client certificate":  {[]string{"--ca", certFile, "grpcs://" + mutual}, []string{mutual}},
-		"certificate, no key":    {[]string{"--cert", certFile, "grpcs://" + mutual}, []string{"add --key"}},
 		"missing certificate":    {[]string{"--cert", certFile + "x", "--key", keyFile, "grpcs://" + mutual}, []string{certFile + "x"}},
 		"no gRPC":                {[]string{"grpc://" + webAddress}, []string{webAddress}},
 		"missing import":         {[]string{"--proto", importing, "grpc://" + plain}, []string{"not/there.proto", "--proto-path"}},
