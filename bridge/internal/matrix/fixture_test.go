@@ -46,8 +46,8 @@ const (
 	taskTool    = `{"name":"task","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}`
 	noTask      = `"execution":{"taskSupport":"forbidden"}` // who says nothing can be a task to clients of 2025-11-25
 	arrayTool   = `{"name":"structured","inputSchema":{"type":"object"},"outputSchema":{"type":"array"},` + noTask + `}`
-	toolList    = `{"tools":[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"},` + noTask + `},` + taskTool + `,` + arrayTool + `],"nextCursor":"2"}`
-	restOfTools = `{"tools":[{"name":"last","inputSchema":{"type":"object"}}]}`
+	toolList    = `{"tools":[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object","properties":{"who":{"type":"string"}}},` + noTask + `},` + taskTool + `,` + arrayTool + `],"nextCursor":"2"}`
+	restOfTools = `{"tools":[{"name":"last","inputSchema":{"type":"object"}},{"name":"form","inputSchema":{"type":"object"},` + noTask + `}]}`
 
 	strangeBlock  = `{"type":"example.com/t","n":9007199254740993}`
 	strangeMember = `"example.com/x":null`

@@ -74,7 +74,7 @@ func (n *node) seen(t *testing.T, w ways.Way) {
 // called is what fronts call the transports.
 var called = map[string]string{
 	ways.Stdio: "stdio", ways.HTTP: "http", ways.SSE: "sse", ways.Fallback: "sse",
-	grpc: "grpc", grpcWeb: "grpc-web", connect: "connect", tunnels: "grpc",
+	grpc: "grpc", grpcWeb: "grpc-web", connect: "connect", tunnels: "tunnel",
 }
 
 func newNode(t *testing.T, h protocol.Handler) *node {
