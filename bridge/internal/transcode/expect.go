@@ -31,7 +31,7 @@ func expectedElement(fd protoreflect.FieldDescriptor) string {
 	case protoreflect.StringKind:
 		return "a string"
 	case protoreflect.BytesKind:
-		return "a string in base64"
+		return wantBase64
 	case protoreflect.FloatKind, protoreflect.DoubleKind:
 		return "a number"
 	case protoreflect.EnumKind:

@@ -25,7 +25,7 @@ func appendField(dst []byte, n protoreflect.FieldNumber, value string) []byte {
 
 // stricter are the problems that ProtoJSON does not have. (Of required fields,
 // protobuf-go does not see those that are by a feature of an edition.)
-var stricter = []string{"lose digits in this form", "no value of the closed enum", "the required field is"}
+var stricter = []string{"lose digits in this form", "no value of the closed enum", "the required field is", "not base64", "only by chance"}
 
 // FuzzAppendWire holds the reader against protojson: what that accepts, the
 // reader accepts, with the same meaning. protojson takes some text that is not

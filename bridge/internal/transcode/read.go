@@ -38,6 +38,9 @@ type reader struct {
 	// partial is positive inside of an Any: there, required fields may be
 	// missing, as in protobuf's own parsers.
 	partial int
+	// misread is set where a value of bytes was no base64, and doubtful to
+	// report values too that may be base64 only by chance.
+	misread, doubtful bool
 
 	// Scratch memory, used as stacks.
 	bits []uint64
@@ -79,10 +82,17 @@ func (r *reader) read(codec *Codec, arguments []byte) error {
 	} else {
 		r.message(cur, codec.root, 0)
 	}
-	if len(r.violations) > 0 {
-		return &ArgumentError{Violations: r.violations, Truncated: r.full}
+	if len(r.violations) == 0 {
+		return nil
 	}
-	return nil
+	if r.misread && !r.doubtful {
+		// Who sends one field as text may have sent others so, too.
+		again := r.newReader(nil)
+		defer again.release()
+		again.doubtful = true
+		return again.read(codec, arguments)
+	}
+	return &ArgumentError{Violations: r.violations, Truncated: r.full}
 }
 
 // wrapped reads {"value": X}.

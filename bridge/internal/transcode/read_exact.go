@@ -2,9 +2,7 @@ package transcode
 
 import (
 	"bytes"
-	"encoding/base64"
 	"strconv"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -69,7 +67,7 @@ func (r *reader) exactScalar(c *cursor, f *field) (zero, ok bool) {
 			r.out = protowire.AppendBytes(r.out, jsontok.AppendCompact(nil, c.skip()))
 			return false, true
 		}
-		if kind == jsontok.KindString && isExactBase64(c.peek()) {
+		if kind == jsontok.KindString {
 			return r.bytes(c)
 		}
 	case protoreflect.EnumKind:
@@ -107,25 +105,6 @@ func (r *reader) exactScalar(c *cursor, f *field) (zero, ok bool) {
 	}
 	r.wrong(c, "the field cannot hold the value exactly", want)
 	return false, false
-}
-
-// isExactBase64 reports whether a string is base64 of exactly some bytes, in
-// either alphabet, with padding or without.
-func isExactBase64(raw []byte) bool {
-	s, ok := unquote(raw)
-	if !ok || strings.ContainsAny(s, "\r\n") {
-		return false
-	}
-	text := strings.TrimRight(s, "=")
-	if padding := len(s) - len(text); padding > 0 && (padding > 2 || len(s)%4 != 0) {
-		return false
-	}
-	enc := base64.RawStdEncoding
-	if strings.ContainsAny(text, "-_") {
-		enc = base64.RawURLEncoding
-	}
-	_, err := enc.Strict().DecodeString(text)
-	return err == nil
 }
 
 // exact returns the number that is written as raw.

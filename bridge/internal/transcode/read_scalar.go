@@ -2,7 +2,6 @@ package transcode
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"iter"
 	"math"
@@ -100,51 +99,6 @@ func (r *reader) text(c *cursor) (zero, ok bool) {
 		r.wrong(c, "wrong type", "a string")
 	}
 	return false, false
-}
-
-func (r *reader) bytes(c *cursor) (zero, ok bool) {
-	const want = "a string in base64"
-	if c.kind() != jsontok.KindString {
-		r.wrong(c, "wrong type", want)
-		return false, false
-	}
-	raw := c.skip()
-	s, plain := plainText(raw)
-	if !plain {
-		text, ok := unquote(raw)
-		if !ok {
-			text = "\x00"
-		}
-		s = []byte(strings.NewReplacer("\r", "", "\n", "").Replace(text))
-	}
-	mark := len(r.out)
-	s, enc := base64Of(s)
-	size := enc.DecodedLen(len(s))
-	out, err := enc.AppendDecode(protowire.AppendVarint(r.out, uint64(size)), s) //nolint:gosec // a length
-	if err != nil {
-		r.out = out[:mark]
-		r.report(Violation{Problem: "not base64", Expected: want, Seen: describe(raw)})
-		return false, false
-	}
-	r.out = out
-	return size == 0, true
-}
-
-// base64Of returns the text without padding, and its alphabet: of the two,
-// either may be used.
-func base64Of(s []byte) ([]byte, *base64.Encoding) {
-	s = bytes.TrimRight(s, "=")
-	if bytes.ContainsAny(s, "-_") {
-		return s, base64.RawURLEncoding
-	}
-	return s, base64.RawStdEncoding
-}
-
-// decodeBase64 accepts both alphabets, with and without padding.
-func decodeBase64(s string) ([]byte, bool) {
-	text, enc := base64Of([]byte(strings.NewReplacer("\r", "", "\n", "").Replace(s)))
-	b, err := enc.AppendDecode(nil, text)
-	return b, err == nil
 }
 
 func (r *reader) enum(c *cursor, e *enumPlan) (zero, ok bool) {
