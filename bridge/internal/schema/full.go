@@ -77,11 +77,11 @@ func fullWellKnown(name protoreflect.FullName, v *value, dir direction) *value {
 		return v
 	}
 	w := *v
-	switch _, scalar := wrapperKinds[name]; {
-	case scalar:
+	switch _, isWrapper := wrapperKinds[name]; {
+	case isWrapper:
 		typ, rest := splitType(v.keywords)
 		typ = strings.TrimPrefix(typ, `"type":`)
-		w.keywords, w.rule = `"type":[`+typ+`,"null"]`+rest, ""
+		w.keywords, w.rule = `"type":[`+typ+`,"null"]`+rest, scalar(wrapperKinds[name], dir).rule
 	case name == "google.protobuf.Any":
 		w.keywords += `,"properties":{"@type":{"type":"string","description":"The type URL."}}`
 	case name == "google.protobuf.Empty":

@@ -215,10 +215,9 @@ func bytesRules(r *validate.BytesRules, g *collector) {
 	} else {
 		byteLengthText(from, to, g)
 	}
-	// Without padding, base64 takes 4 characters for 3 bytes, rounded up.
-	lengthRules("minLength", "maxLength", "", nil, from, to, g,
-		func(n uint64) uint64 { return n/3*4 + (n%3*4+2)/3 },
-		func(n uint64) uint64 { return min((n+2)/3*4, maxCount) })
+	// Base64 takes 4 characters for 3 bytes, rounded up.
+	encoded := func(n uint64) uint64 { return min((n+2)/3*4, maxCount) }
+	lengthRules("minLength", "maxLength", "", nil, from, to, g, encoded, encoded)
 	if r.Pattern != nil {
 		if valid, fitsEmpty := checkPattern(r.GetPattern()); valid {
 			g.sayUnless("The bytes must match the regular expression "+clip(r.GetPattern(), maxRule/2)+" (RE2).", fitsEmpty)

@@ -15,6 +15,9 @@ const (
 	// anyJSON lists all six types: hosts that read a schema without a type
 	// send a string.
 	anyJSON = `"type":["object","array","string","number","boolean","null"],"items":{"description":"Any JSON value."}`
+	// base64Text stands where bytes are to be sent: models send text otherwise,
+	// and some of that is base64 by chance.
+	base64Text = `Bytes in base64, such as aGVsbG8= for the text hello.`
 )
 
 // scalar returns the schema of a kind that is neither message nor enum.
@@ -36,7 +39,7 @@ func scalar(k protoreflect.Kind, dir direction) *value {
 		}
 		return &value{keywords: `"type":"number"`}
 	case protoreflect.BytesKind:
-		return &value{keywords: typeString + `,"contentEncoding":"base64"`}
+		return &value{keywords: typeString + `,"contentEncoding":"base64"`, rule: when(dir != output, base64Text)}
 	default: // StringKind; messages, groups and enums do not come here
 		return &value{keywords: typeString}
 	}
@@ -63,7 +66,7 @@ func explained(keywords, note string) func(direction) *value {
 func wrapper(k protoreflect.Kind) special {
 	return special{value: func(dir direction) *value {
 		v := scalar(k, dir)
-		v.rule = when(dir == input, "May be null.")
+		v.rule = join(v.rule, when(dir == input, "May be null."))
 		return v
 	}}
 }
