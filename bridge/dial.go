@@ -39,9 +39,17 @@ type ConnectConfig struct {
 	Gzip bool
 }
 
-// Connect returns a Caller of the backend at a URL (see [ParseURL]). It speaks the
-// URL's protocol with connect-go and links no grpc-go. It does not connect: the first
-// call does. For gRPC with client-side load balancing see package grpcgo.
+// Connect returns a Caller of the backend at a URL, which says the protocol:
+//
+//	grpc://host:port             gRPC without TLS
+//	grpcs://host[:port]          gRPC over TLS
+//	dns:///host:port             gRPC without TLS, as a grpc target
+//	unix:///path, unix:path      gRPC over a unix socket
+//	grpcweb+http[s]://host/path  gRPC-Web
+//	connect+http[s]://host/path  Connect
+//
+// The Caller is one of connect-go and links no grpc-go. It does not connect: the
+// first call does. For gRPC with client-side load balancing see package grpcgo.
 //
 // All problems of the URL and of cfg are reported at once.
 func Connect(url string, cfg ConnectConfig) (CallCloser, error) {

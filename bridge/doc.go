@@ -10,9 +10,8 @@
 // of a configuration.
 //
 // An [Upstream] (upstream.go) has a [Source] of descriptors (source.go) and a Caller,
-// which [Connect] makes (dial.go, url.go, tls.go) or another package. New (bridge.go)
-// gives both to the engine, in bridge/internal, together with what the options say
-// (options.go). The other way, [GRPCHandler] (grpc.go) serves any Handler as RPC
+// which [Connect] makes (dial.go) or another package. New (bridge.go) gives both to
+// the engine, in bridge/internal, together with what the options say (options.go). The other way, [GRPCHandler] (grpc.go) serves any Handler as RPC
 // services, one of which may have an RPC for each tool (typed.go, or as files:
 // export.go), and [GRPCClient] (grpc_client.go) and [TunnelClient] (tunnel_client.go)
 // are MCP servers behind RPCs, which get headers of their callers by forward.go.
