@@ -79,7 +79,7 @@ func (h *Handler) hear(ctx context.Context, ls *eraserver.Session, m *jsonrpc.Me
 
 func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, m *jsonrpc.Message, caller *protocol.Caller, accept accept) {
 	s := newSession(caller.Principal, h.accounts)
-	ls, res, fault := h.legacy.Open(r.Context(), m.Params, caller, s.post)
+	ls, res, fault := h.legacy.Open(r.Context(), m, caller, s.post)
 	if fault != nil {
 		s.end()
 		writeError(w, http.StatusOK, m.ID, fault, protocol.LatestLegacy)

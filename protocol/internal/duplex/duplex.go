@@ -215,7 +215,7 @@ func (c *Conn) initialize(ctx context.Context, m *jsonrpc.Message, caller *proto
 		c.sendError(m.ID, protocol.Errorf(protocol.CodeInvalidRequest, "this connection is already initialized"))
 		return
 	}
-	session, res, fault := c.legacy.Open(ctx, m.Params, caller, c.post)
+	session, res, fault := c.legacy.Open(ctx, m, caller, c.post)
 	if fault != nil {
 		c.sendError(m.ID, fault)
 		return

@@ -22,7 +22,7 @@ import (
 func askable(t *testing.T, s *eraserver.Server) (*eraserver.Session, eraserver.Stream, <-chan string) {
 	t.Helper()
 	p := json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}},"clientInfo":{"name":"c","version":"1"}}`)
-	session, _, fault := s.Open(t.Context(), p, caller, func(*protocol.Notification) {})
+	session, _, fault := s.Open(t.Context(), initialize(p), caller, func(*protocol.Notification) {})
 	if fault != nil {
 		t.Fatal(fault)
 	}
@@ -150,7 +150,7 @@ func TestInputOfRevisions(t *testing.T) {
 			tt.request = strings.Replace(tt.request, "$", fmt.Sprint(n), 1)
 		}
 		p := json.RawMessage(`{"protocolVersion":"` + tt.rev + `","capabilities":` + tt.caps + `,"clientInfo":{"name":"c","version":"1"}}`)
-		session, _, fault := server.Open(t.Context(), p, caller, func(*protocol.Notification) {})
+		session, _, fault := server.Open(t.Context(), initialize(p), caller, func(*protocol.Notification) {})
 		if fault != nil {
 			t.Fatal(fault)
 		}

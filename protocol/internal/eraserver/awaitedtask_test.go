@@ -24,7 +24,7 @@ func TestFollowedTask(t *testing.T) {
 	h := prototest.NewHandler()
 	s := newServer(t, h)
 	for i, rev := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
-		session, _, fault := s.Open(t.Context(), params(rev), caller, func(*protocol.Notification) {})
+		session, _, fault := s.Open(t.Context(), initialize(params(rev)), caller, func(*protocol.Notification) {})
 		if fault != nil {
 			t.Fatal(fault)
 		}

@@ -32,11 +32,16 @@ func params(rev string) json.RawMessage {
 	return json.RawMessage(`{"protocolVersion":"` + rev + `","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 }
 
+// initialize returns an initialize request.
+func initialize(params json.RawMessage) *jsonrpc.Message {
+	return &jsonrpc.Message{ID: json.RawMessage(`"i"`), Method: protocol.MethodInitialize, Params: params}
+}
+
 // open opens a session, whose change notifications go to the channel.
 func open(t *testing.T, s *eraserver.Server) (*eraserver.Session, <-chan string) {
 	t.Helper()
 	posts := make(chan string, 100)
-	session, _, fault := s.Open(t.Context(), params("2025-11-25"), caller, func(n *protocol.Notification) { posts <- n.Method })
+	session, _, fault := s.Open(t.Context(), initialize(params("2025-11-25")), caller, func(n *protocol.Notification) { posts <- n.Method })
 	if fault != nil {
 		t.Fatal(fault)
 	}
@@ -50,7 +55,7 @@ func TestNegotiation(t *testing.T) {
 		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",
 		"2026-07-28": "2025-11-25", "2099-01-01": "2025-11-25", "1999-01-01": "2025-11-25", "x": "2025-11-25",
 	} {
-		session, res, fault := s.Open(t.Context(), params(asked), caller, func(*protocol.Notification) {})
+		session, res, fault := s.Open(t.Context(), initialize(params(asked)), caller, func(*protocol.Notification) {})
 		if fault != nil {
 			t.Fatal(fault)
 		}
@@ -71,7 +76,7 @@ func TestNegotiation(t *testing.T) {
 		if raw != "" {
 			p = json.RawMessage(raw)
 		}
-		_, _, fault := s.Open(t.Context(), p, caller, func(*protocol.Notification) {})
+		_, _, fault := s.Open(t.Context(), initialize(p), caller, func(*protocol.Notification) {})
 		if fault == nil || fault.Code != protocol.CodeInvalidParams || fault.Message != want {
 			t.Errorf("params %s: fault %v, want %s", raw, fault, want)
 		}
@@ -101,7 +106,7 @@ func TestInitializeResult(t *testing.T) {
 		s := newServer(t, protocol.HandlerFunc(func(context.Context, *protocol.Request, protocol.Notifier) (*protocol.Result, error) {
 			return tt.discover, tt.err
 		}))
-		session, res, fault := s.Open(t.Context(), params("2025-11-25"), caller, func(*protocol.Notification) {})
+		session, res, fault := s.Open(t.Context(), initialize(params("2025-11-25")), caller, func(*protocol.Notification) {})
 		switch {
 		case fault != nil && fault.Error() != tt.want, fault == nil && string(res.Body) != tt.want:
 			t.Errorf("result %v, fault %v\nwant %s", res, fault, tt.want)
@@ -190,7 +195,7 @@ func TestHandlerThatRefusesSubscriptions(t *testing.T) {
 				cancel() // the client waits no longer for the acknowledgement
 			}
 			defer cancel()
-			session, _, fault := s.Open(ctx, params("2025-11-25"), caller, func(*protocol.Notification) {})
+			session, _, fault := s.Open(ctx, initialize(params("2025-11-25")), caller, func(*protocol.Notification) {})
 			if fault != nil {
 				t.Fatal(fault)
 			}

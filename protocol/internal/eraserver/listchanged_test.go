@@ -62,7 +62,7 @@ func TestListenAgain(t *testing.T) {
 		}), slog.New(slog.DiscardHandler))
 		defer server.Close()
 		told := make(chan string, 100)
-		session, _, fault := server.Open(t.Context(), json.RawMessage(initializeParams), &protocol.Caller{}, func(n *protocol.Notification) { told <- n.Method })
+		session, _, fault := server.Open(t.Context(), initialize(json.RawMessage(initializeParams)), &protocol.Caller{}, func(n *protocol.Notification) { told <- n.Method })
 		if fault != nil {
 			t.Fatal(fault)
 		}
@@ -94,7 +94,7 @@ func TestInitializeDoesNotHang(t *testing.T) {
 		}), slog.New(slog.DiscardHandler))
 		defer server.Close()
 		begun := time.Now()
-		session, _, fault := server.Open(t.Context(), json.RawMessage(initializeParams), &protocol.Caller{}, func(*protocol.Notification) {})
+		session, _, fault := server.Open(t.Context(), initialize(json.RawMessage(initializeParams)), &protocol.Caller{}, func(*protocol.Notification) {})
 		if fault != nil || time.Since(begun) > 2*time.Second {
 			t.Fatalf("%v after %s", fault, time.Since(begun))
 		}
@@ -117,7 +117,7 @@ func TestClientIsBounded(t *testing.T) {
 		3 << 20:                                  "together they may have 65536",
 	} {
 		params := `{"protocolVersion":"2025-06-18","clientInfo":{},"capabilities":{"x":"` + strings.Repeat("y", size) + `"}}`
-		session, _, fault := server.Open(t.Context(), json.RawMessage(params), &protocol.Caller{}, func(*protocol.Notification) {})
+		session, _, fault := server.Open(t.Context(), initialize(json.RawMessage(params)), &protocol.Caller{}, func(*protocol.Notification) {})
 		switch {
 		case want == "" && fault != nil, want != "" && (fault == nil || fault.Code != protocol.CodeInvalidParams || !strings.Contains(fault.Message, want)):
 			t.Errorf("%d bytes: %v, want %q", size, fault, want)

@@ -12,6 +12,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
+	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
 )
 
 // Server opens sessions. It is used concurrently. Close must be called to
@@ -64,10 +65,10 @@ func (s *Server) startLocked(f func(ctx context.Context)) (cancel context.Cancel
 	return cancel, true
 }
 
-// Open answers an initialize request and opens a session. Change
+// Open answers m, an initialize request, and opens a session. Change
 // notifications that belong to no request go to post, which must not block.
-func (s *Server) Open(ctx context.Context, params json.RawMessage, caller *protocol.Caller, post func(*protocol.Notification)) (*Session, *protocol.Result, *protocol.Error) {
-	session, fault := s.negotiate(params)
+func (s *Server) Open(ctx context.Context, m *jsonrpc.Message, caller *protocol.Caller, post func(*protocol.Notification)) (*Session, *protocol.Result, *protocol.Error) {
+	session, fault := s.negotiate(m.Params)
 	if fault != nil {
 		return nil, nil, fault
 	}
@@ -78,7 +79,7 @@ func (s *Server) Open(ctx context.Context, params json.RawMessage, caller *proto
 	session.capabilities = expressible(session.capabilities, session.Revision)
 	without, with := taskCapabilities(session.capabilities)
 	session.capabilities = without
-	res, caps, fault := s.initializeResult(ctx, session, caller)
+	res, caps, fault := s.initializeResult(ctx, session, m.ID, caller)
 	if fault != nil {
 		return nil, nil, fault
 	}
@@ -140,9 +141,10 @@ func (s *Server) negotiate(params json.RawMessage) (*Session, *protocol.Error) {
 }
 
 // initializeResult makes an InitializeResult of what the handler says to
-// server/discover.
-func (s *Server) initializeResult(ctx context.Context, session *Session, caller *protocol.Caller) (*protocol.Result, capabilities, *protocol.Error) {
+// server/discover. id is that of the initialize request.
+func (s *Server) initializeResult(ctx context.Context, session *Session, id json.RawMessage, caller *protocol.Caller) (*protocol.Result, capabilities, *protocol.Error) {
 	res, fault := s.core.Answer(ctx, &protocol.Request{
+		ID:     id,
 		Method: protocol.MethodDiscover,
 		Params: json.RawMessage(`{}`),
 		Meta:   session.meta(protocol.Meta{}),

@@ -73,7 +73,7 @@ func TestFollowedAgain(t *testing.T) {
 		}), slog.New(slog.DiscardHandler))
 		defer s.Close()
 		posts := make(chan string, 10)
-		session, _, fault := s.Open(t.Context(), params("2025-06-18"), caller, func(n *protocol.Notification) { posts <- string(n.Params) })
+		session, _, fault := s.Open(t.Context(), initialize(params("2025-06-18")), caller, func(n *protocol.Notification) { posts <- string(n.Params) })
 		if fault != nil {
 			t.Fatal(fault)
 		}
@@ -127,7 +127,7 @@ func TestFollowingLimits(t *testing.T) {
 	}))
 	opening, enough := context.WithCancel(t.Context())
 	enough()
-	waiting, _, fault := silent.Open(opening, params("2025-11-25"), caller, func(*protocol.Notification) {})
+	waiting, _, fault := silent.Open(opening, initialize(params("2025-11-25")), caller, func(*protocol.Notification) {})
 	if fault != nil {
 		t.Fatal(fault)
 	}

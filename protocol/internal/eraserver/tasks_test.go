@@ -134,7 +134,7 @@ func TestWithoutTasks(t *testing.T) {
 		"server": {"2025-11-25", plain},
 	} {
 		s := newServer(t, tt.h)
-		session, res, fault := s.Open(t.Context(), params(tt.rev), caller, func(*protocol.Notification) {})
+		session, res, fault := s.Open(t.Context(), initialize(params(tt.rev)), caller, func(*protocol.Notification) {})
 		if fault != nil {
 			t.Fatal(fault)
 		}

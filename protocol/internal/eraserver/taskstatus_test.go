@@ -189,7 +189,7 @@ func TestTaskStatus(t *testing.T) {
 		server := newServer(t, h)
 		t.Cleanup(server.Close)
 		posts := make(chan string, 100)
-		session, _, fault := server.Open(t.Context(), params("2025-11-25"), caller, func(n *protocol.Notification) { posts <- n.Method + " " + string(n.Params) })
+		session, _, fault := server.Open(t.Context(), initialize(params("2025-11-25")), caller, func(n *protocol.Notification) { posts <- n.Method + " " + string(n.Params) })
 		if fault != nil {
 			t.Fatal(fault)
 		}
