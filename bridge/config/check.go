@@ -13,6 +13,7 @@ import (
 	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/document"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/fieldpath"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
@@ -23,16 +24,16 @@ import (
 )
 
 // Validate reports everything that is wrong with a configuration that does not
-// come from a file: the error is [Faults] without places. It looks at no files
+// come from a file: the error is [fault.Faults] without places. It looks at no files
 // and asks no upstream. [Load] and [Parse] have done as much. others are the
 // names of upstreams that a program adds itself.
 func Validate(c *configv1.Config, others ...string) error {
-	var faults document.Faults
+	var faults fault.Faults
 	places := document.NoPlaces()
 	for _, i := range check(c, others, nil) {
 		faults = append(faults, places.Fault(i.path, i.problem))
 	}
-	if out := publicFaults(faults); out != nil {
+	if out := faults.Sort(); out != nil {
 		return out
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/config"
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
 )
@@ -295,7 +296,7 @@ func FuzzParse(f *testing.F) {
 			if strings.Contains(err.Error(), "s3cr3t") {
 				t.Errorf("the value of a variable is in %q", err)
 			}
-			if _, ok := errors.AsType[config.Faults](err); !ok {
+			if _, ok := errors.AsType[fault.Faults](err); !ok {
 				t.Errorf("%T is not faults: %v", err, err)
 			}
 			return

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/document"
 )
 
@@ -34,7 +35,7 @@ type expander struct {
 	// sums are the files that references have named.
 	sums   sums
 	bytes  int
-	faults document.Faults
+	faults fault.Faults
 }
 
 // tree expands the texts of all scalars below a node. path is for faults.
@@ -58,7 +59,7 @@ func (e *expander) tree(n *document.Node, path string) {
 		}
 		text, written, err := e.text(n.Text)
 		if err != nil {
-			e.faults = append(e.faults, document.Fault{File: e.file, Line: n.Line, Column: n.Column, Path: path, Problem: err.Error()})
+			e.faults = append(e.faults, fault.Fault{File: e.file, Line: n.Line, Column: n.Column, Path: path, Problem: err.Error()})
 			n.Leave()
 			return
 		}

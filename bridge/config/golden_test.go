@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/config"
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -96,7 +97,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	goldens(t, "faults", func(t *testing.T, g *golden) string {
 		_, err := config.Load(g.name, config.Options{LookupEnv: g.lookup})
-		faults, ok := errors.AsType[config.Faults](err)
+		faults, ok := errors.AsType[fault.Faults](err)
 		if !ok {
 			t.Fatalf("error %v, want faults", err)
 		}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/document"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
@@ -42,16 +43,16 @@ func isHostFile(root *document.Node) bool {
 // hostFile makes a configuration of the file of a host.
 type hostFile struct {
 	name             string
-	faults, warnings document.Faults
+	faults, warnings fault.Faults
 }
 
 func (h *hostFile) fault(line, column int, path, format string, args ...any) {
-	h.faults = append(h.faults, document.Fault{File: h.name, Line: line, Column: column, Path: path, Problem: fmt.Sprintf(format, args...)})
+	h.faults = append(h.faults, fault.Fault{File: h.name, Line: line, Column: column, Path: path, Problem: fmt.Sprintf(format, args...)})
 }
 
 // ignore warns of a key that means nothing here.
 func (h *hostFile) ignore(m *document.Member, path string, known []string) {
-	h.warnings = append(h.warnings, document.Fault{
+	h.warnings = append(h.warnings, fault.Fault{
 		File: h.name, Line: m.Line, Column: m.Column, Path: join(path, m.Key), Problem: "the key is ignored",
 		Suggestions: transcode.Nearest(m.Key, known),
 	})
@@ -186,7 +187,7 @@ func (h *hostFile) url(n *document.Node, path string) *document.Node {
 			url.Text = "sse+" + url.Text
 		}
 	default:
-		h.faults = append(h.faults, document.Fault{
+		h.faults = append(h.faults, fault.Fault{
 			File: h.name, Line: kind.Line, Column: kind.Column, Path: path + ".type", Problem: fmt.Sprintf("unknown type %s; want stdio, http or sse", strconv.Quote(shorten(transport))),
 			Suggestions: transcode.Nearest(transport, []string{"stdio", "http", "sse"}),
 		})

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/document"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/options"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
@@ -41,7 +42,7 @@ type File struct {
 	Config *configv1.Config
 	// Warnings are what the author should know, such as keys of a host's file
 	// that have no meaning here.
-	Warnings []Fault
+	Warnings []fault.Fault
 	// Reads are the paths of the files and directories that the configuration
 	// depends on. They are sorted. [Load] includes the file itself.
 	Reads []string
@@ -55,8 +56,8 @@ type File struct {
 }
 
 // Load reads the configuration file at a path: the YAML or JSON form of
-// mcpbridge.config.v1.Config, or a file of an MCP host. The error is [Faults] if
-// the file can be read at all.
+// mcpbridge.config.v1.Config, or a file of an MCP host. The error is
+// [fault.Faults] if the file can be read at all.
 func Load(path string, opts Options) (*File, error) {
 	f, err := load(path, opts)
 	if err != nil {
@@ -117,14 +118,14 @@ func Parse(name string, data []byte, opts Options) (*File, error) {
 
 // parse reads a configuration. The File is not complete if there are faults, but
 // its Reads are as good as they can be.
-func parse(name string, data []byte, opts Options) (*File, Faults) {
+func parse(name string, data []byte, opts Options) (*File, fault.Faults) {
 	if opts.LookupEnv == nil {
 		opts.LookupEnv = os.LookupEnv
 	}
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(name)
 	}
-	var faults document.Faults
+	var faults fault.Faults
 	if dir, err := filepath.Abs(opts.Dir); err == nil {
 		opts.Dir = dir
 	}
@@ -134,7 +135,7 @@ func parse(name string, data []byte, opts Options) (*File, Faults) {
 
 	root, faults := document.Parse(name, data)
 	if root == nil {
-		return f, publicFaults(faults)
+		return f, faults.Sort()
 	}
 	root.Drop("$schema") // for editors
 	e := &expander{file: name, dir: opts.Dir, env: opts.LookupEnv, sums: f.sums}
@@ -142,7 +143,7 @@ func parse(name string, data []byte, opts Options) (*File, Faults) {
 		h := &hostFile{name: name}
 		root = h.convert(root)
 		faults = append(faults, h.faults...)
-		f.Warnings = publicFaults(h.warnings)
+		f.Warnings = h.warnings.Sort()
 		e.host = newHostReferences(opts.Dir)
 	}
 	e.tree(root, "")
@@ -172,10 +173,10 @@ func parse(name string, data []byte, opts Options) (*File, Faults) {
 			f.written[path] = n.Raw
 		}
 	})
-	return f, publicFaults(faults)
+	return f, faults.Sort()
 }
 
-func withSuggestions(f document.Fault, names []string) document.Fault {
+func withSuggestions(f fault.Fault, names []string) fault.Fault {
 	f.Suggestions = names
 	return f
 }
@@ -186,7 +187,7 @@ type loader struct {
 	file   *File
 	dir    string
 	places *document.Places
-	faults document.Faults
+	faults fault.Faults
 }
 
 // paths makes the paths in a message absolute.
@@ -233,7 +234,7 @@ func (l *loader) path(at, value string, fd protoreflect.FieldDescriptor) string 
 		defer l.file.sums.note(full)
 	}
 	if err := l.look(full, fd); err != nil {
-		if faults, ok := errors.AsType[document.Faults](err); ok {
+		if faults, ok := errors.AsType[fault.Faults](err); ok {
 			l.faults = append(l.faults, faults...)
 		} else {
 			l.faults = append(l.faults, l.places.Fault(at, err.Error()))

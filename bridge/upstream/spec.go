@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
 	"github.com/mcp-bridge/mcp-bridge/bridge/config"
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/tlsconf"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
@@ -111,7 +112,7 @@ func complete(spec *configv1.Upstream) (*configv1.Upstream, error) {
 	const name = "upstream"
 	cfg := &configv1.Config{Upstreams: map[string]*configv1.Upstream{name: spec}}
 	if err := config.Validate(cfg); err != nil {
-		if faults, ok := errors.AsType[config.Faults](err); ok {
+		if faults, ok := errors.AsType[fault.Faults](err); ok {
 			for i := range faults { // paths begin at the spec
 				faults[i].Path = strings.TrimPrefix(strings.TrimPrefix(faults[i].Path, "upstreams."+name), ".")
 			}

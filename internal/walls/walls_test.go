@@ -81,7 +81,7 @@ var rooms = []room{
 	{
 		packages: []string{"internal/mcptask"},
 		may:      []string{"protocol", "internal/jsontok", "internal/mcpjson"},
-		why:      "tasks have one form everywhere, whoever runs them",
+		why:      "a task has the same form everywhere",
 	},
 	{
 		packages: []string{"protocol/jsonrpc"},
@@ -229,6 +229,11 @@ var rooms = []room{
 		why:       "it reads options and knows none",
 	},
 	{
+		packages: []string{"bridge/fault"},
+		may:      []string{"internal/printable"},
+		why:      "it says what is wrong with any file",
+	},
+	{
 		packages:  []string{"bridge/internal/options"},
 		may:       []string{"bridge/internal/customoption", "bridge/internal/document", "bridge/internal/transcode", "gen/mcp/..."},
 		elsewhere: protobuf,
@@ -236,15 +241,15 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/document"},
-		may:       []string{"bridge/internal/transcode", "internal/jsontok", "internal/printable"},
+		may:       []string{"bridge/fault", "bridge/internal/transcode", "internal/jsontok"},
 		elsewhere: slices.Concat(protobuf, []string{"go.yaml.in/yaml/..."}),
 		why:       "how a file is read has nothing to do with what it says, and only this room reads YAML",
 	},
 	{
 		packages: []string{"bridge/config"},
 		may: []string{
-			"bridge/internal/document", "bridge/internal/fieldpath", "bridge/internal/metadata", "bridge/internal/options", "bridge/internal/rpc/header",
-			"bridge/internal/transcode", "bridge/internal/upstreamurl", "gen/mcp/...", "gen/mcpbridge/...", "internal/jsontok",
+			"bridge/fault", "bridge/internal/document", "bridge/internal/fieldpath", "bridge/internal/metadata", "bridge/internal/options",
+			"bridge/internal/rpc/header", "bridge/internal/transcode", "bridge/internal/upstreamurl", "gen/mcp/...", "gen/mcpbridge/...", "internal/jsontok",
 		},
 		elsewhere: slices.Concat(protobuf, validate, []string{"github.com/fsnotify/fsnotify", "go.yaml.in/yaml/..."}),
 		why:       "it reads files and knows nothing of what runs them",
@@ -306,8 +311,8 @@ var rooms = []room{
 	{
 		packages: []string{"bridge/upstream"},
 		may: []string{
-			"protocol", "protocol/httpsse", "protocol/stdio", "protocol/streamable", "bridge", "bridge/config", "bridge/grpcgo", "bridge/rpc",
-			"bridge/internal/tlsconf", "bridge/internal/transcode", "bridge/internal/upstreamurl", "gen/mcpbridge/config/v1",
+			"protocol", "protocol/httpsse", "protocol/stdio", "protocol/streamable", "bridge", "bridge/config", "bridge/fault", "bridge/grpcgo",
+			"bridge/rpc", "bridge/internal/tlsconf", "bridge/internal/transcode", "bridge/internal/upstreamurl", "gen/mcpbridge/config/v1",
 		},
 		elsewhere: protobuf,
 		why:       "it opens upstreams of every kind, and knows no front",

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
@@ -47,14 +48,14 @@ type place struct {
 //
 // Keys are JSON names or names of the .proto file. In messages of the package
 // strict they are JSON names only.
-func Decode(file string, root *Node, m proto.Message, strict protoreflect.FullName) (*Places, Faults) {
+func Decode(file string, root *Node, m proto.Message, strict protoreflect.FullName) (*Places, fault.Faults) {
 	p := &Places{file: file, at: make(map[string]*place), bad: make(map[string]bool), unknown: make(map[string]bool)}
 	md := m.ProtoReflect().Descriptor()
 	codec, err := transcode.New(md, nil, transcode.Options{MaxViolations: maxViolations, MaxDepth: 2 * maxDepth})
 	if err != nil {
-		return p, Faults{p.Fault("", err.Error())}
+		return p, fault.Faults{p.Fault("", err.Error())}
 	}
-	var faults Faults
+	var faults fault.Faults
 	for range maxPasses {
 		w := &writer{Places: p, strict: strict}
 		w.root(root, md)
@@ -88,9 +89,9 @@ func (p *Places) Node(path string) *Node {
 
 // Fault returns a fault at the value of a path. Where that has no place, such as
 // a key that is missing, it is that of what should hold it.
-func (p *Places) Fault(path, problem string) Fault {
+func (p *Places) Fault(path, problem string) fault.Fault {
 	at, shown := p.find(path)
-	f := Fault{File: p.file, Path: shown, Problem: problem}
+	f := fault.Fault{File: p.file, Path: shown, Problem: problem}
 	if at != nil {
 		f.Line, f.Column = at.line, at.column
 	}
@@ -98,7 +99,7 @@ func (p *Places) Fault(path, problem string) Fault {
 }
 
 // KeyFault returns a fault at the key of a path.
-func (p *Places) KeyFault(path, problem string) Fault {
+func (p *Places) KeyFault(path, problem string) fault.Fault {
 	f := p.Fault(path, problem)
 	if at := p.at[path]; at != nil {
 		f.Line, f.Column = at.keyLine, at.keyColumn
@@ -164,7 +165,7 @@ func quoted(s string) bool {
 
 // violation returns the fault of a violation, and leaves what it is about out of
 // further passes.
-func (p *Places) violation(v transcode.Violation) Fault {
+func (p *Places) violation(v transcode.Violation) fault.Fault {
 	at, _ := p.find(v.Path)
 	f := p.Fault(v.Path, problemOf(v.Problem))
 	f.Suggestions = v.Suggestions
@@ -226,7 +227,7 @@ type writer struct {
 
 	strict protoreflect.FullName
 	out    []byte
-	faults Faults
+	faults fault.Faults
 }
 
 func (w *writer) root(n *Node, md protoreflect.MessageDescriptor) {

@@ -7,12 +7,13 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/document"
 	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
 )
 
 // read parses and decodes options.
-func read(name, text string) (*optionsv1.File, document.Faults) {
+func read(name, text string) (*optionsv1.File, fault.Faults) {
 	m := &optionsv1.File{}
 	root, faults := document.Parse(name, []byte(text))
 	if root == nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 )
 
 // Bounds of a document.
@@ -108,7 +110,7 @@ func (n *Node) Drop(key string) {
 // Parse reads a document. JSON is what has a name that ends in .json or .jsonc,
 // or begins like it and is no YAML. Faults that do not keep the rest from being
 // understood come together with a tree. The tree of an empty document is Null.
-func Parse(name string, data []byte) (*Node, Faults) {
+func Parse(name string, data []byte) (*Node, fault.Faults) {
 	p := &parser{file: name}
 	switch {
 	case len(data) > MaxBytes:

@@ -3,12 +3,14 @@ package document
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 )
 
 // parser makes a tree of a text.
 type parser struct {
 	file   string
-	faults Faults
+	faults fault.Faults
 	nodes  int
 	// tooMany is set once the bound of nodes has been reported.
 	tooMany bool
@@ -20,7 +22,7 @@ type parser struct {
 }
 
 func (p *parser) fault(line, column int, format string, args ...any) {
-	p.faults = append(p.faults, Fault{File: p.file, Line: line, Column: column, Problem: fmt.Sprintf(format, args...)})
+	p.faults = append(p.faults, fault.Fault{File: p.file, Line: line, Column: column, Problem: fmt.Sprintf(format, args...)})
 }
 
 // node counts a value. It reports false where there are too many, or it is too

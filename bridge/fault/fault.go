@@ -1,4 +1,7 @@
-package document
+// Package fault says what is wrong with a file that people write: a configuration
+// or options for an API. Everything that is wrong is reported at once, each with
+// its line and column.
+package fault
 
 import (
 	"cmp"
@@ -10,9 +13,9 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/internal/printable"
 )
 
-// Fault is one thing that is wrong with a document.
+// Fault is one thing that is wrong with a file, or that its author should know.
 type Fault struct {
-	// File is the name of the document.
+	// File is the name of the file, or empty for what does not come from one.
 	File string
 	// Line and Column say where, counted from 1; the column counts characters.
 	// They are zero where there is no place.
@@ -58,13 +61,14 @@ func (f Fault) String() string {
 	return printable.Line(b.String())
 }
 
-// Faults are all that is wrong with a document.
+// Faults is the error of a file: everything that is wrong with it, in the order of
+// the file.
 type Faults []Fault
 
 // maxShown bounds how many faults the text of an error has.
 const maxShown = 100
 
-// Error returns the faults, one a line.
+// Error returns the faults, one a line, and no more than 100 of them.
 func (f Faults) Error() string {
 	var b strings.Builder
 	for i, fault := range f {
@@ -80,8 +84,12 @@ func (f Faults) Error() string {
 	return b.String()
 }
 
-// Sort orders faults by file and place, and drops those that say the same.
+// Sort orders faults by file and place, and returns them without those that say
+// the same. It returns nil for none.
 func (f Faults) Sort() Faults {
+	if len(f) == 0 {
+		return nil
+	}
 	slices.SortStableFunc(f, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Problem, b.Problem))
