@@ -210,7 +210,7 @@ func (c *config) visible(set *descriptor.Set) (visible *descriptor.Set, notes []
 	return visible, notes, err
 }
 
-// checkNames reports the names in the file of options that there are not.
+// checkNames reports the names in the file of options that do not exist.
 func (s *said) checkNames(cfg *config, sets []*descriptor.Set) {
 	var services, methods []string
 	for _, set := range sets {

@@ -120,7 +120,7 @@ func read(d protoreflect.Descriptor, number protowire.Number, into proto.Message
 	return customoption.Read(d, declaredIn, number, into)
 }
 
-// Check reports all names in the file that there are not, with those that may
+// Check reports all names in the file that do not exist, with those that may
 // be meant. The three functions list the full names that there are.
 func (s *Set) Check(services, methods []string, field func(name string) bool) error {
 	if s == nil {

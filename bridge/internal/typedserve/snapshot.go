@@ -235,7 +235,7 @@ func (s *Server) options() connectserve.Options {
 	return connectserve.Options{MaxMessageBytes: s.cfg.MaxMessageBytes, Logger: s.cfg.Logger}
 }
 
-// unknown handles the RPCs that there are not.
+// unknown answers RPCs that do not exist.
 func (s *Server) unknown(path string) http.Handler {
 	return connectserve.Handler(&connectserve.Method{
 		Procedure: path,

@@ -370,7 +370,7 @@ func (c *Channel) skip(data []byte, fault *protocol.Error) {
 	case c.garbage < maxLoggedGarbage:
 		c.log.Warn("the server sent something that is no message; it was skipped", "error", fault.Message, "data", string(cut(data)))
 	case c.garbage == maxLoggedGarbage:
-		c.log.Warn("the server goes on sending what is no message; no more of it is logged")
+		c.log.Warn("the server goes on sending text that is not a message; no more of it is logged")
 	}
 }
 

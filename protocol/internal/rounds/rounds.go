@@ -1,14 +1,14 @@
 // Package rounds tells an upstream when the rounds of a call (2026-07-28
-// basic/patterns/mrtr) are over. A front that makes the rounds itself knows; of
-// other callers nobody does.
+// basic/patterns/mrtr) are over. Only a front that makes the rounds itself knows
+// when that is.
 package rounds
 
 import "context"
 
 type key struct{}
 
-// With returns ctx with the promise that whoever makes a call in it makes no
-// further round of it once ctx has ended.
+// With returns ctx with a promise: once ctx has ended, there are no further rounds
+// of a call that is made in it.
 func With(ctx context.Context) context.Context {
 	return context.WithValue(ctx, key{}, ctx)
 }

@@ -28,7 +28,7 @@ type Generic[T interface{ hidden.Type }] struct{}
 // Interface is found.
 type Interface interface{ M() hidden.Type }
 
-// Option is found: whoever gets one can call it.
+// Option is found: a caller that is given one can call it.
 type Option func(*config)
 
 type config struct{ hidden.Type }
