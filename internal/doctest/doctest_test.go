@@ -28,7 +28,7 @@ import (
 )
 
 // commandTimeout ends a command that hangs.
-const commandTimeout = 5 * time.Minute
+const commandTimeout = 2 * time.Minute
 
 var bin string
 
