@@ -16,6 +16,14 @@
 // them, so members, methods and extensions that this package has never heard
 // of pass unharmed.
 //
+// handler.go has the seam. What a front fills in of a request is who asks
+// (principal.go) and what its _meta says (meta.go, read by meta_read.go, with the
+// bound of timeout.go); method.go and revision.go say which methods there are.
+// The owner of a name finds what the request is about (target.go) and asks a guard
+// (guard.go). What comes back is a Result, which render.go writes for a revision, or
+// an error: error.go has those of JSON-RPC, upstream.go the reasons why a server
+// could not be asked. client.go is what clients of servers are configured by.
+//
 // Glossary, used throughout the module:
 //
 //   - front: speaks to clients. upstream: answers. backend: an upstream that

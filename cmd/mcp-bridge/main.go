@@ -1,12 +1,3 @@
-// Command mcp-bridge makes a gRPC, gRPC-Web or Connect service an MCP server.
-//
-//	mcp-bridge demo                          a service to try it with
-//	mcp-bridge serve grpc://localhost:50051  MCP over Streamable HTTP
-//	mcp-bridge stdio grpc://localhost:50051  MCP over standard input and output
-//	mcp-bridge tools grpc://localhost:50051  what the tools are
-//	mcp-bridge call grpc://localhost:50051 Library_GetBook '{"name": "shelves/1/books/2"}'
-//
-// It is a thin layer over package bridge: a file for each subcommand.
 package main
 
 import (

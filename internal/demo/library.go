@@ -1,10 +1,3 @@
-// Package demo is a small lending library, library.v1.Library, kept in memory:
-// the backend that tests, examples and the README put behind the bridge. Its
-// API uses one of everything that the bridge translates, and fails in the ways
-// in which real services fail.
-//
-// [New] makes a library that always holds the same books. [Handler] serves it
-// over Connect, gRPC and gRPC-Web; package demogrpc serves it by grpc-go.
 package demo
 
 import (

@@ -3,5 +3,6 @@
 //
 // The linter says the same earlier, in the editor; this test sees what it
 // cannot: what is linked through other packages, and packages that no rule
-// covers.
+// covers. Other tests here look for internal types in what is exported, and for
+// packages that the pages for contributors leave out.
 package walls
