@@ -35,7 +35,7 @@ func (v *view) callTool(a *asker, n protocol.Notifier) (*protocol.Result, error)
 	if !ok {
 		return nil, unknown()
 	}
-	c := &call{asker: a, member: f.member, target: f.target(protocol.TargetTool, name), unknown: unknown}
+	c := &call{asker: a, member: f.member, target: f.target(listTools), unknown: unknown}
 	c.request = withText(a.r, "name", f.own, name)
 	if set := f.member.spec.Tools.Override[f.own].Set; len(set) > 0 {
 		if res, err := c.fix(set); res != nil || err != nil {
@@ -56,7 +56,7 @@ func (v *view) getPrompt(a *asker, n protocol.Notifier) (*protocol.Result, error
 	if !ok {
 		return nil, unknown()
 	}
-	c := &call{asker: a, member: f.member, target: f.target(protocol.TargetPrompt, name), unknown: unknown}
+	c := &call{asker: a, member: f.member, target: f.target(listPrompts), unknown: unknown}
 	c.request = withText(a.r, "name", f.own, name)
 	return v.run(c, n)
 }
@@ -72,7 +72,7 @@ func (v *view) readResource(a *asker, n protocol.Notifier) (*protocol.Result, er
 	if err != nil {
 		return nil, err
 	}
-	c := &call{asker: a, member: m, target: newTarget(m, protocol.TargetResource, own, uri), unknown: unknown}
+	c := &call{asker: a, member: m, target: newTarget(m, protocol.TargetResource, listResources, own), unknown: unknown}
 	c.request = withText(a.r, "uri", own, uri)
 	return v.run(c, n)
 }
@@ -90,7 +90,7 @@ func (v *view) complete(a *asker, n protocol.Notifier) (*protocol.Result, error)
 		if !ok {
 			return nil, c.unknown()
 		}
-		c.member, c.target = f.member, newTarget(f.member, protocol.TargetCompletion, f.own, name)
+		c.member, c.target = f.member, newTarget(f.member, protocol.TargetCompletion, listPrompts, f.own)
 		c.request = withRef(a.r, ref, "name", f.own, name)
 		return v.run(c, n)
 	}
@@ -106,7 +106,7 @@ func (v *view) complete(a *asker, n protocol.Notifier) (*protocol.Result, error)
 	if a.s.strict() && !a.lists(m, uri) {
 		return nil, c.unknown()
 	}
-	c.member, c.target = m, newTarget(m, protocol.TargetCompletion, own, uri)
+	c.member, c.target = m, newTarget(m, protocol.TargetCompletion, listTemplates, own)
 	c.request = withRef(a.r, ref, "uri", own, uri)
 	return v.run(c, n)
 }
@@ -128,16 +128,17 @@ type found struct {
 	entry  *entry
 }
 
-func newTarget(m *member, kind protocol.TargetKind, own, public string) *protocol.Target {
-	return &protocol.Target{Upstream: m.name, Kind: kind, Name: own, PublicName: public, Hints: protocol.DefaultHints()}
+// newTarget describes something of an upstream that is listed in k, if it is.
+func newTarget(m *member, kind protocol.TargetKind, k list, own string) *protocol.Target {
+	return &protocol.Target{Upstream: m.name, Kind: kind, Name: own, PublicName: m.publicOf(k, own), Hints: protocol.DefaultHints()}
 }
 
-// target returns what a request for f is about.
-func (f *found) target(kind protocol.TargetKind, public string) *protocol.Target {
+// target returns what a request for f is about, a tool or a prompt.
+func (f *found) target(k list) *protocol.Target {
 	if f.entry != nil {
 		return f.entry.target
 	}
-	return newTarget(f.member, kind, f.own, public)
+	return newTarget(f.member, listInfo[k].kind, k, f.own)
 }
 
 // find returns the upstream that a tool or prompt belongs to. It asks no upstream

@@ -28,7 +28,11 @@ type entry struct {
 
 // compile returns a listing as m serves it.
 func (m *member) compile(l *listing, k list, s *snapshot) *compiled {
-	if c := l.compiled.Load(); c != nil && c.member == m {
+	slot := &l.compiled
+	if m.public != nil {
+		slot = &l.compiledOwn
+	}
+	if c := slot.Load(); c != nil && c.member == m {
 		return c
 	}
 	c := &compiled{member: m, own: make(map[string]*entry, len(l.items)), public: make(map[string]*entry, len(l.items))}
@@ -45,7 +49,7 @@ func (m *member) compile(l *listing, k list, s *snapshot) *compiled {
 		last := &c.entries[len(c.entries)-1]
 		c.own[e.own], c.public[e.public] = last, last
 	}
-	l.compiled.Store(c)
+	slot.Store(c)
 	return c
 }
 
@@ -77,13 +81,13 @@ func (m *member) entry(s *snapshot, k list, it item) (entry, bool) {
 	if e.public != it.name {
 		e.raw = mcpjson.Replace(e.raw, listInfo[k].name, jsontok.AppendString(nil, e.public))
 	}
-	e.target = m.target(s, k, e.own, e.public, it.raw)
+	e.target = m.target(s, k, e.own, it.raw)
 	return e, true
 }
 
 // target describes an item of a list.
-func (m *member) target(s *snapshot, k list, own, public string, raw json.RawMessage) *protocol.Target {
-	t := &protocol.Target{Upstream: m.name, Kind: listInfo[k].kind, Name: own, PublicName: public, Hints: protocol.DefaultHints()}
+func (m *member) target(s *snapshot, k list, own string, raw json.RawMessage) *protocol.Target {
+	t := newTarget(m, listInfo[k].kind, k, own)
 	if !s.guarded {
 		return t
 	}

@@ -4,7 +4,8 @@
 // of extensions, serverInfo and cursors pass untouched.
 //
 // [New] makes a [Mux] of a [Config], [Mux.Apply] gives it another one, and [Mux.View]
-// returns an [Endpoint] that shows less.
+// returns an [Endpoint] that shows less. [Mux.OwnNames] shows one upstream under the
+// names that it has itself.
 //
 // A request passes through the files like this. A view (view.go) takes the present
 // snapshot (snapshot.go), which holds everything that is configured and never changes.

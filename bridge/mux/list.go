@@ -295,11 +295,14 @@ func unavailableMeta(names []string) json.RawMessage {
 // is down there is nothing, and _meta says why.
 func (v *view) listAlone(a *asker, k list, m *member) (*protocol.Result, error) {
 	down := &rendered{s: a.s, made: make([]*listing, 1), some: true}
-	if m.settled(a.ctx, firstTimeout) != nil && a.ctx.Err() == nil {
+	if fault := m.settled(a.ctx, firstTimeout); fault != nil && a.ctx.Err() == nil {
+		if v.own != "" {
+			return nil, m.unavailable(fault)
+		}
 		return v.page(a, k, down)
 	}
 	res, err := m.ask(a.ctx, a.r, protocol.Discard)
-	if unreachable(err) && a.ctx.Err() == nil {
+	if unreachable(err) && a.ctx.Err() == nil && v.own == "" {
 		return v.page(a, k, down)
 	}
 	filtered := k == listTools && len(v.ep.Include)+len(v.ep.Exclude) > 0

@@ -140,7 +140,7 @@ func (s *subscription) plan() map[*conn]*feed {
 	public := make(map[*member]map[string]string)
 	if !a.principal.Internal() {
 		eachText(s.filter, "resourceSubscriptions", func(uri string) {
-			if m, own, err := s.v.findURI(a, uri); err == nil && s.allowed(m, protocol.TargetResource, own, uri) {
+			if m, own, err := s.v.findURI(a, uri); err == nil && s.allowed(m, own) {
 				uris[m] = append(uris[m], own)
 			}
 		})
@@ -188,7 +188,7 @@ func (s *subscription) plan() map[*conn]*feed {
 }
 
 // allowed reports whether the guard lets the client listen to a URI.
-func (s *subscription) allowed(m *member, kind protocol.TargetKind, own, public string) bool {
+func (s *subscription) allowed(m *member, own string) bool {
 	if !s.a.guarded() {
 		return true
 	}
@@ -197,7 +197,7 @@ func (s *subscription) allowed(m *member, kind protocol.TargetKind, own, public 
 	var params mcpjson.Object
 	params.Add("uri", jsontok.AppendString(nil, own))
 	request.Params = params.JSON()
-	return s.allows(&call{asker: s.a, member: m, target: newTarget(m, kind, own, public), request: &request})
+	return s.allows(&call{asker: s.a, member: m, target: newTarget(m, protocol.TargetResource, listResources, own), request: &request})
 }
 
 // allows reports whether the guard lets the client listen to what a call is about.
@@ -345,7 +345,7 @@ func (s *subscription) tell(ctx context.Context, note *protocol.Notification) er
 func (s *subscription) tellChanges(ctx context.Context, what changes) error {
 	if what&topologyChanged != 0 {
 		next := *s.a
-		next.s = s.v.mux.snapshot.Load()
+		next.s = s.v.snapshot()
 		s.a = &next
 		s.follow(ctx, nil)
 		what |= everyList

@@ -107,7 +107,9 @@ type listing struct {
 	cache protocol.Cache
 	size  int
 
-	compiled atomic.Pointer[compiled] // for the member that it was last used for
+	// compiled is the listing for the member that it was last used for, and
+	// compiledOwn that for the last one that shows own names.
+	compiled, compiledOwn atomic.Pointer[compiled]
 }
 
 type item struct {

@@ -104,6 +104,19 @@ func (m *Mux) Apply(cfg Config) error {
 // back.
 func (m *Mux) View(e Endpoint) protocol.Handler { return newView(m, e) }
 
+// OwnNames returns a Handler of one upstream under its own names, whatever prefix and
+// new names are configured, for programs that know the upstream by itself, such as
+// those with stubs made of it. It serves what the Mux serves of the upstream: filters,
+// overrides and fixed arguments hold. Calls pass the guard, whose targets have the
+// public names as ever. Lists of an upstream that is down are errors.
+//
+// Like a View, it follows what is applied later.
+func (m *Mux) OwnNames(upstream string) protocol.Handler {
+	v := newView(m, Endpoint{Name: "own names of " + upstream}) // no endpoint has a space in its name
+	v.own = upstream
+	return v
+}
+
 // Handle answers one MCP request.
 func (m *Mux) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	return m.root.Handle(ctx, r, n)

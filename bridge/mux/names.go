@@ -81,6 +81,9 @@ type member struct {
 	several  bool              // clients must be told which upstream has failed
 	scheme   string            // of its URIs, with the '+', where it is prefixed
 	renamed  map[string]string // own names by new ones
+	// public is the member as clients are shown it, where this one shows the own
+	// names of the same upstream, and nil otherwise.
+	public *member
 }
 
 func newMember(c *conn, spec *Upstream, prefixed, several bool) *member {
@@ -92,6 +95,11 @@ func newMember(c *conn, spec *Upstream, prefixed, several bool) *member {
 		m.renamed[name] = own
 	}
 	return m
+}
+
+// ownNames returns the member under its own names. It serves what m serves.
+func (m *member) ownNames() *member {
+	return &member{conn: m.conn, spec: m.spec, several: m.several, public: m}
 }
 
 // ask passes a request on. Its faults name the upstream, where there are several.
@@ -108,9 +116,29 @@ func (m *member) ask(ctx context.Context, r *protocol.Request, n protocol.Notifi
 // plain reports whether the names and the items of the upstream stay as they are.
 func (m *member) plain() bool { return !m.prefixed && m.spec.Tools.zero() }
 
+// publicOf returns the name that clients see of something in a list.
+func (m *member) publicOf(k list, own string) string {
+	if m.public != nil {
+		return m.public.publicOf(k, own)
+	}
+	switch k {
+	case listTools:
+		name, _ := m.publicTool(own)
+		return name
+	case listPrompts:
+		return m.publicName(own, false)
+	default:
+		return m.publicURI(own)
+	}
+}
+
 // publicTool returns the public name of a tool, and false for one that is not
 // served.
 func (m *member) publicTool(own string) (string, bool) {
+	if m.public != nil {
+		_, ok := m.public.publicTool(own)
+		return own, ok
+	}
 	t := &m.spec.Tools
 	if !chosen(t.Include, t.Exclude, own) {
 		return "", false
@@ -140,6 +168,9 @@ func (m *member) publicName(name string, tool bool) string {
 // ownTool returns the own name of the tool that a public name without its prefix
 // stands for, and false where none has it.
 func (m *member) ownTool(name string) (string, bool) {
+	if m.public != nil {
+		return m.publicTool(name)
+	}
 	if own, ok := m.renamed[name]; ok {
 		name = own
 	} else if _, ok := m.spec.Tools.Rename[name]; ok {

@@ -3,6 +3,7 @@ package mux
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/seal"
@@ -25,6 +26,9 @@ type snapshot struct {
 
 	index     [kindsOfLists][eras]atomic.Pointer[index]
 	refreshed atomic.Int64 // when lists were last refreshed for calls
+
+	mu     sync.Mutex
+	alones map[string]*snapshot // those that ownNames has made, by upstream
 }
 
 // claim is the beginning of URIs that belong to an upstream.
@@ -58,6 +62,27 @@ func newSnapshot(cfg *Config, box *seal.Box, conns map[string]*conn) *snapshot {
 		s.alone = s.members[0]
 	}
 	return s
+}
+
+// ownNames returns the snapshot of one upstream alone, under its own names. If there is
+// no such upstream, it is empty.
+func (s *snapshot) ownNames(upstream string) *snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if made := s.alones[upstream]; made != nil {
+		return made
+	}
+	own := &snapshot{cfg: s.cfg, box: s.box, guard: s.guard, guarded: s.guarded, byName: make(map[string]*member)}
+	if m := s.byName[upstream]; m != nil {
+		own.alone = m.ownNames()
+		own.members = []*member{own.alone}
+		own.byName[upstream] = own.alone
+	}
+	if s.alones == nil {
+		s.alones = make(map[string]*snapshot)
+	}
+	s.alones[upstream] = own
+	return own
 }
 
 // prefixed reports whether the names of an upstream get its prefix.

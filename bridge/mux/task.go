@@ -35,12 +35,13 @@ func (v *view) findTask(a *asker, id string) (*call, bool) {
 	if m == nil || !v.has(m) {
 		return nil, false
 	}
-	public, ok := m.publicTool(ref.tool)
-	if !ok || !v.shows(public) {
+	shown, ok := m.publicTool(ref.tool)
+	if !ok || !v.shows(shown) {
 		return nil, false
 	}
 	c := &call{asker: a, member: m, unknown: func() error { return noTask(id) }}
-	c.target = &protocol.Target{Upstream: m.name, Kind: protocol.TargetTask, Name: ref.tool, PublicName: public, RPC: ref.rpc, Hints: ref.hints}
+	c.target = newTarget(m, protocol.TargetTask, listTools, ref.tool)
+	c.target.RPC, c.target.Hints = ref.rpc, ref.hints
 	c.request = withText(a.r, "taskId", ref.id, id)
 	return c, true
 }

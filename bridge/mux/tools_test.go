@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -227,5 +228,85 @@ func TestView(t *testing.T) {
 	}
 	if got := ask(t, alone.View(Endpoint{Upstreams: []string{"z"}}), protocol.MethodListTools, `{}`); got != `{"tools":[]}` {
 		t.Error(got)
+	}
+}
+
+// TestOwnNames: a program that knows an upstream by itself sees it under its own
+// names, and what is configured and decided holds for it too.
+func TestOwnNames(t *testing.T) {
+	t.Parallel()
+	a := newServer("a", "GetBook", "DeleteBook", "task", "Hidden", "Taken")
+	a.prompts, a.uris = []string{"greet"}, []string{"x:open", "x:secret"}
+	g := noDeletes()
+	cfg := config(a, newServer("b", "GetBook"))
+	cfg.Guard = g
+	cfg.Upstreams[0].Tools = Tools{
+		Exclude: []string{"Hidden"}, Rename: map[string]string{"GetBook": "read", "task": "Taken"},
+		Override: map[string]Override{"GetBook": {Set: map[string]json.RawMessage{"tenant": json.RawMessage(`"acme"`)}}},
+	}
+	m := start(t, cfg)
+	own := m.OwnNames("a")
+	if got, want := toolNames(t, own, from(alice, protocol.MethodListTools, `{}`)), "GetBook"; got != want {
+		t.Errorf("tools %q, want %q", got, want)
+	}
+	unknownTool := func(name string) string {
+		return `there is no tool "` + name + `"; tools/list names those there are (code -32602)`
+	}
+	if got, want := toolNames(t, own, from(alice, protocol.MethodListTools, `{"cursor":"2"}`)), "task"; got != want {
+		t.Errorf("tools %q, want %q", got, want)
+	}
+	g.take()
+	for _, tt := range []struct{ method, params, want, decided string }{
+		{protocol.MethodCallTool, `{"name":"GetBook"}`, `{"said":"a: tool GetBook"}`, "tool a GetBook a_read "},
+		{protocol.MethodCallTool, `{"name":"GetBook","arguments":{"tenant":"x"}}`, `is fixed for this tool`, ""},
+		{protocol.MethodCallTool, `{"name":"a_read"}`, unknownTool("a_read"), ""},
+		{protocol.MethodCallTool, `{"name":"read"}`, unknownTool("read"), ""},
+		{protocol.MethodCallTool, `{"name":"Hidden"}`, unknownTool("Hidden"), ""},
+		{protocol.MethodCallTool, `{"name":"Taken"}`, unknownTool("Taken"), ""},
+		{protocol.MethodCallTool, `{"name":"DeleteBook"}`, unknownTool("DeleteBook"), "tool a DeleteBook a_DeleteBook "},
+		{protocol.MethodGetPrompt, `{"name":"greet"}`, `{"said":"a: prompt greet"}`, "prompt a greet a_greet "},
+		{protocol.MethodComplete, `{"ref":{"type":"ref/prompt","name":"greet"}}`, `{"said":"a: greet"}`, "completion a greet a_greet "},
+		{protocol.MethodReadResource, `{"uri":"x:open"}`, `{"contents":[{"uri":"x:open","text":"x:open"}]}`, "resource a x:open a+x:open "},
+		{protocol.MethodReadResource, `{"uri":"x:secret"}`, `there is no resource "x:secret" (code -32602)`, "resource a x:secret a+x:secret "},
+	} {
+		var decided []string
+		if tt.decided != "" {
+			decided = []string{tt.decided}
+		}
+		if got := do(t, own, from(alice, tt.method, tt.params)); !strings.Contains(got, tt.want) {
+			t.Errorf("%s %s: %s, want %s", tt.method, tt.params, got, tt.want)
+		}
+		if got := g.take(); !slices.Equal(got, decided) {
+			t.Errorf("%s %s: decided %q, want %q", tt.method, tt.params, got, decided)
+		}
+	}
+	// Tasks are the view's own.
+	id := memberOf(t, do(t, own, from(alice, protocol.MethodCallTool, `{"name":"task"}`)), "taskId")
+	if got := do(t, own, from(alice, protocol.MethodGetTask, `{"taskId":"`+id+`"}`)); !strings.Contains(got, "completed") {
+		t.Errorf("the task is %s", got)
+	}
+	if got := do(t, m, from(alice, protocol.MethodGetTask, `{"taskId":"`+id+`"}`)); !strings.Contains(got, "there is no task") {
+		t.Errorf("elsewhere, the task is %s", got)
+	}
+	if got, want := g.take(), []string{"tool a task a_Taken ", "task a task a_Taken "}; !slices.Equal(got, want) {
+		t.Errorf("decided %q, want %q", got, want)
+	}
+	// What is configured later counts, and an upstream that is down is an error.
+	cfg.Upstreams[0].Tools = Tools{}
+	if err := m.Apply(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := toolNames(t, own, from(alice, protocol.MethodListTools, `{"cursor":"2"}`)), "task Hidden"; got != want {
+		t.Errorf("tools %q, want %q", got, want)
+	}
+	a.setDown(true)
+	if got := do(t, own, from(alice, protocol.MethodListTools, `{}`)); !strings.Contains(got, "it is down") {
+		t.Errorf("tools of an upstream that is down: %s", got)
+	}
+	if err := m.Apply(config(newServer("c"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := do(t, own, from(alice, protocol.MethodCallTool, `{"name":"GetBook"}`)); got != unknownTool("GetBook") {
+		t.Errorf("a call of an upstream that is gone: %s", got)
 	}
 }

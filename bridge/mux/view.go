@@ -15,6 +15,7 @@ import (
 type view struct {
 	mux *Mux
 	ep  Endpoint
+	own string // the upstream whose own names are shown, and nothing else, or ""
 
 	mu       sync.Mutex
 	rendered map[renderKey]*rendered
@@ -23,6 +24,15 @@ type view struct {
 
 func newView(m *Mux, e Endpoint) *view {
 	return &view{mux: m, ep: e, rendered: make(map[renderKey]*rendered)}
+}
+
+// snapshot returns what is configured at present, as the view shows it.
+func (v *view) snapshot() *snapshot {
+	s := v.mux.snapshot.Load()
+	if v.own != "" {
+		return s.ownNames(v.own)
+	}
+	return s
 }
 
 // asker is who asks and what for, as everything that decides reads it.
@@ -40,14 +50,14 @@ func (a *asker) guarded() bool { return a.s.guarded && !a.principal.Internal() }
 // Handle answers one MCP request.
 func (v *view) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	for {
-		s := v.mux.snapshot.Load()
+		s := v.snapshot()
 		a := &asker{ctx: ctx, s: s, r: r, era: eraOf(r.Meta.Revision)}
 		if r.Caller != nil {
 			a.principal = r.Caller.Principal
 		}
 		res, err := v.handle(a, n)
 		if errors.Is(err, errDrained) {
-			if v.mux.snapshot.Load() != s {
+			if v.snapshot() != s {
 				continue // another configuration: nothing has been sent yet
 			}
 			err = &protocol.UpstreamError{Kind: protocol.UpstreamUnavailable, Message: "the server is closing", Unsent: true}
