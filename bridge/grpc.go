@@ -73,16 +73,35 @@ func NewGRPCHandler(cfg GRPCConfig) (*GRPCHandler, error) {
 	if err := front.Add(mirror.Service{Name: googlemcp.ServiceName, Handler: google}); err != nil {
 		return nil, err
 	}
-	for _, t := range cfg.Typed {
-		if err := front.Add(mirror.Service{Name: t.server.Service(), Handler: t.server, Files: t.server.Files}); err != nil {
-			return nil, fmt.Errorf("bridge: %w", err)
-		}
+	h := &GRPCHandler{front: front}
+	if err := h.SetTyped(cfg.Typed...); err != nil {
+		front.Close()
+		return nil, err
 	}
-	return &GRPCHandler{front: front}, nil
+	return h, nil
 }
 
-// Mount adds the paths of the services to a mux.
+// SetTyped replaces the typed services. Calls and streams under way go on, of typed
+// services that are not served any more, too. It is an error if two of them have one
+// name; then nothing changes.
+func (h *GRPCHandler) SetTyped(typed ...*TypedService) error {
+	services := make([]mirror.Service, len(typed))
+	for i, t := range typed {
+		services[i] = mirror.Service{Name: t.server.Service(), Handler: t.server, Files: t.server.Files}
+	}
+	if err := h.front.Set(services...); err != nil {
+		return fmt.Errorf("bridge: %w", err)
+	}
+	return nil
+}
+
+// Mount adds the paths of the services to a mux: those of the typed services that
+// there are now. Use [GRPCHandler.Handler] if they change.
 func (h *GRPCHandler) Mount(mux *http.ServeMux) { h.front.Mount(mux) }
+
+// Handler returns what serves the RPC with a path, such as
+// "/mcp.v1.McpService/CallTool", or nil if the path is none of a service.
+func (h *GRPCHandler) Handler(path string) http.Handler { return h.front.Handler(path) }
 
 // Drain says to health checks that nothing is served any more, so that load
 // balancers send no more calls here. Those that come all the same are answered,

@@ -54,6 +54,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	services map[string]bool
+	changed  chan struct{} // closed, and replaced, when services change
 	closed   chan struct{}
 	done     bool
 	wg       sync.WaitGroup // calls of Watch
@@ -67,7 +68,7 @@ func New(o connectserve.Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	s := &Server{mux: http.NewServeMux(), files: new(protoregistry.Files), services: map[string]bool{"": true}, closed: make(chan struct{})}
+	s := &Server{mux: http.NewServeMux(), files: new(protoregistry.Files), services: map[string]bool{"": true}, changed: make(chan struct{}), closed: make(chan struct{})}
 	if err := s.files.RegisterFile(fd); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
@@ -92,11 +93,16 @@ func (s *Server) Files() protodesc.Resolver { return s.files }
 // ServeHTTP answers a call.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Add adds a service.
-func (s *Server) Add(service string) {
+// Set replaces the services that are known beside "".
+func (s *Server) Set(services ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.services[service] = true
+	s.services = map[string]bool{"": true}
+	for _, service := range services {
+		s.services[service] = true
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // Drain says that nothing is served any more, and ends the calls of Watch. Check
@@ -116,17 +122,17 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// status returns that of a service.
-func (s *Server) status(service string) uint64 {
+// status returns that of a service, and what is closed when it may change.
+func (s *Server) status(service string) (status uint64, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case !s.services[service]:
-		return serviceUnknown
+		return serviceUnknown, s.changed
 	case s.done:
-		return notServing
+		return notServing, s.changed
 	}
-	return serving
+	return serving, s.changed
 }
 
 func (s *Server) check(_ context.Context, c *connectserve.Call) error {
@@ -134,16 +140,15 @@ func (s *Server) check(_ context.Context, c *connectserve.Call) error {
 	if err != nil {
 		return err
 	}
-	status := s.status(service)
+	status, _ := s.status(service)
 	if status == serviceUnknown {
 		return fault.New(code.Code_NOT_FOUND, nil, "there is no service %q; leave the name out to ask for all", service)
 	}
 	return c.Send(response(status))
 }
 
-// watch sends the status, and again when the server is closed. Of a service
-// that is not known it says so, as services may be added later elsewhere; here
-// none is.
+// watch sends the status, and again when it changes, until the server is closed. A
+// service that is not known may be one day.
 func (s *Server) watch(ctx context.Context, c *connectserve.Call) error {
 	service, err := receive(c)
 	if err != nil {
@@ -157,21 +162,28 @@ func (s *Server) watch(ctx context.Context, c *connectserve.Call) error {
 	s.wg.Add(1)
 	s.mu.Unlock()
 	defer s.wg.Done()
-	status := s.status(service)
-	if err := c.Send(response(status)); err != nil {
-		return err
-	}
-	select {
-	case <-s.closed:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if status == serving {
-		if err := c.Send(response(notServing)); err != nil {
-			return err
+	for last := uint64(0); ; {
+		status, changed := s.status(service)
+		if status != last {
+			if err := c.Send(response(status)); err != nil {
+				return err
+			}
 		}
+		last = status
+		select {
+		case <-changed:
+			continue
+		case <-s.closed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if status == serving {
+			if err := c.Send(response(notServing)); err != nil {
+				return err
+			}
+		}
+		return errClosed
 	}
-	return errClosed
 }
 
 var errClosed = fault.New(code.Code_UNAVAILABLE, nil, "the server is shutting down")
@@ -186,7 +198,8 @@ func (s *Server) list(_ context.Context, c *connectserve.Call) error {
 	var out []byte
 	for _, name := range names {
 		entry := protowire.AppendString(protowire.AppendTag(nil, mapKey, protowire.BytesType), name)
-		entry = protowire.AppendBytes(protowire.AppendTag(entry, mapValue, protowire.BytesType), response(s.status(name)))
+		status, _ := s.status(name)
+		entry = protowire.AppendBytes(protowire.AppendTag(entry, mapValue, protowire.BytesType), response(status))
 		out = protowire.AppendBytes(protowire.AppendTag(out, responseStatuses, protowire.BytesType), entry)
 	}
 	return c.Send(out)

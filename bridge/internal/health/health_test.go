@@ -45,7 +45,7 @@ func start(t *testing.T) (*Server, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Add("a.v1.A")
+	s.Set("a.v1.A")
 	web := httptest.NewUnstartedServer(s)
 	web.Config.Protocols = new(http.Protocols)
 	web.Config.Protocols.SetHTTP1(true)
@@ -86,7 +86,7 @@ func TestHealth(t *testing.T) {
 	}
 	streams := make(map[string]grpc.ServerStreamingClient[healthpb.HealthCheckResponse])
 	for service, want := range map[string]healthpb.HealthCheckResponse_ServingStatus{
-		"": healthpb.HealthCheckResponse_SERVING, "b": healthpb.HealthCheckResponse_SERVICE_UNKNOWN,
+		"": healthpb.HealthCheckResponse_SERVING, "a.v1.A": healthpb.HealthCheckResponse_SERVING, "b": healthpb.HealthCheckResponse_SERVICE_UNKNOWN,
 	} {
 		stream, err := c.Watch(t.Context(), &healthpb.HealthCheckRequest{Service: service})
 		if err != nil {
@@ -97,9 +97,19 @@ func TestHealth(t *testing.T) {
 		}
 		streams[service] = stream
 	}
+	s.Set("b")
+	for service, want := range map[string]healthpb.HealthCheckResponse_ServingStatus{
+		"a.v1.A": healthpb.HealthCheckResponse_SERVICE_UNKNOWN, "b": healthpb.HealthCheckResponse_SERVING,
+	} {
+		if got, err := streams[service].Recv(); err != nil || got.GetStatus() != want {
+			t.Errorf("watch %q after a change: %v, %v", service, got, err)
+		}
+	}
 	s.Close()
-	if got, err := streams[""].Recv(); err != nil || got.GetStatus() != healthpb.HealthCheckResponse_NOT_SERVING {
-		t.Errorf("watch at the end: %v, %v", got, err)
+	for _, service := range []string{"", "b"} {
+		if got, err := streams[service].Recv(); err != nil || got.GetStatus() != healthpb.HealthCheckResponse_NOT_SERVING {
+			t.Errorf("watch %q at the end: %v, %v", service, got, err)
+		}
 	}
 	for stream := range maps.Values(streams) {
 		if got, err := stream.Recv(); status.Code(err) != codes.Unavailable {

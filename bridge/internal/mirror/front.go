@@ -11,7 +11,9 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpcreflect"
@@ -38,11 +40,14 @@ type Config struct {
 
 // Front is McpService in front of a Handler, with what is served beside it.
 type Front struct {
-	cfg      Config
-	core     front.Core
-	routes   map[string]http.Handler
-	services []Service
-	health   *health.Server
+	cfg    Config
+	core   front.Core
+	fixed  []Service               // known before the first request
+	other  map[string]http.Handler // reflection, by paths
+	table  atomic.Pointer[table]
+	health *health.Server
+
+	setting sync.Mutex // one Set at a time
 
 	ctx    context.Context //nolint:containedctx // ends the tunnels
 	cancel context.CancelFunc
@@ -56,7 +61,7 @@ func New(cfg Config) (*Front, error) {
 	if err := cfg.Policy.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Front{cfg: cfg, core: front.Core{Handler: cfg.Handler, Log: cfg.Logger}, routes: make(map[string]http.Handler)}
+	f := &Front{cfg: cfg, core: front.Core{Handler: cfg.Handler, Log: cfg.Logger}, other: make(map[string]http.Handler)}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	compilers := newCompilers(func(text string) { cfg.Logger.Warn("requests are not checked in full", "reason", text) })
 	methods, err := compilers.methods()
@@ -86,16 +91,29 @@ func New(cfg Config) (*Front, error) {
 	reflector := f.newReflector()
 	for _, h := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha} {
 		path, reflection := h(reflector)
-		f.routes[path] = f.guard(reflection)
+		f.other[path] = f.guard(reflection)
 	}
-	return f, nil
+	return f, f.Set()
 }
 
-// Mount adds the services, their reflection and health to a mux.
+// Mount adds the services that there are now, their reflection and health to a mux.
 func (f *Front) Mount(mux *http.ServeMux) {
-	for path, h := range f.routes {
+	for path, h := range f.table.Load().routes {
 		mux.Handle(path, h)
 	}
+}
+
+// Handler returns what serves an RPC by its path, which is that of a service that
+// there is now, and nil for any other path.
+func (f *Front) Handler(path string) http.Handler {
+	if len(path) == 0 {
+		return nil
+	}
+	service, _, ok := strings.Cut(path[1:], "/")
+	if !ok {
+		return nil
+	}
+	return f.table.Load().routes[path[:len(service)+2]]
 }
 
 // Drain says to health checks that nothing is served any more. Calls go on.

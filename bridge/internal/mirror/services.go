@@ -3,7 +3,9 @@ package mirror
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	"connectrpc.com/grpcreflect"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -24,19 +26,40 @@ type Service struct {
 	quiet bool // whether health checks do not ask for it
 }
 
+// table is what is served at one time. It is immutable.
+type table struct {
+	services []Service
+	routes   map[string]http.Handler // by "/" + name + "/"
+}
+
 // Add serves another service beside McpService, under the same rules for web
-// pages, and lists it in reflection. It is for before the first Mount. It is an
+// pages, and lists it in reflection. It is for before the first request. It is an
 // error if there is a service of that name.
 func (f *Front) Add(s Service) error {
-	path := "/" + string(s.Name) + "/"
-	if f.routes[path] != nil {
-		return fmt.Errorf("there are two services %s", s.Name)
+	f.fixed = append(f.fixed, s)
+	return f.Set()
+}
+
+// Set replaces the services that are served beside those of Add. Calls under way and
+// all streams go on. It is an error if two services have one name; then nothing
+// changes.
+func (f *Front) Set(services ...Service) error {
+	f.setting.Lock()
+	defer f.setting.Unlock()
+	t := &table{services: slices.Concat(f.fixed, services), routes: maps.Clone(f.other)}
+	var checked []string
+	for _, s := range t.services {
+		path := "/" + string(s.Name) + "/"
+		if t.routes[path] != nil {
+			return fmt.Errorf("there are two services %s", s.Name)
+		}
+		t.routes[path] = f.guard(s.Handler)
+		if !s.quiet {
+			checked = append(checked, string(s.Name))
+		}
 	}
-	f.services = append(f.services, s)
-	f.routes[path] = f.guard(s.Handler)
-	if !s.quiet && f.health != nil {
-		f.health.Add(string(s.Name))
-	}
+	f.table.Store(t)
+	f.health.Set(checked...)
 	return nil
 }
 
@@ -44,8 +67,9 @@ func (f *Front) Add(s Service) error {
 func (f *Front) newReflector() *grpcreflect.Reflector {
 	return grpcreflect.NewReflector(
 		grpcreflect.NamerFunc(func() []string {
-			names := make([]string, len(f.services))
-			for i, s := range f.services {
+			services := f.table.Load().services
+			names := make([]string, len(services))
+			for i, s := range services {
 				names[i] = string(s.Name)
 			}
 			return names
@@ -72,7 +96,7 @@ func (r resolver) FindDescriptorByName(name protoreflect.FullName) (protoreflect
 }
 
 func find[T any](r resolver, in func(protodesc.Resolver) (T, error)) (T, error) {
-	for _, s := range r.front.services {
+	for _, s := range r.front.table.Load().services {
 		if s.Files == nil {
 			continue
 		}
