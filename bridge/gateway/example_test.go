@@ -40,7 +40,7 @@ func ExampleNew() {
 		g.Handler().ServeHTTP(w, r.WithContext(protocol.WithPrincipal(r.Context(), me)))
 	}))
 	defer own.Close()
-	for _, path := range []string{"/mcp.v1.McpService/ListTools", "/" + g.TypedServices()[0] + "/LocalLibraryListBooks"} {
+	for _, path := range []string{"/mcp.v1.McpService/ListTools", "/" + g.TypedServices()[0] + "/LibraryListBooks"} {
 		answer, err := http.Post(own.URL+path, "application/json", strings.NewReader(`{}`))
 		if err != nil {
 			log.Fatal(err)

@@ -119,6 +119,7 @@ func (g *Gateway) replace(s *settings) error {
 		}
 	}
 	g.site.Store(next)
+	g.serveTyped(next)
 	old.closeUnlike(next)
 	return nil
 }

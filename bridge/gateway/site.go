@@ -54,9 +54,9 @@ func (g *Gateway) newSite(s *settings, old *site) (*site, error) {
 	}
 	next.typed = g.typedServices(s, old)
 	var err error
-	if old != nil && old.settings.maxBytes == s.maxBytes && slices.EqualFunc(ready(old.typed), ready(next.typed), func(a, b *bridge.TypedService) bool { return a == b }) {
+	if old != nil && old.settings.maxBytes == s.maxBytes {
 		next.grpc = old.grpc
-	} else if next.grpc, err = g.newGRPC(s, next.typed); err != nil {
+	} else if next.grpc, err = g.newGRPC(s); err != nil {
 		next.closeUnlike(old)
 		return nil, err
 	}
@@ -87,10 +87,10 @@ func (g *Gateway) openFronts(e *endpoint, s *settings, sse bool) error {
 	return err
 }
 
-func (g *Gateway) newGRPC(s *settings, typed []*typedService) (*bridge.GRPCHandler, error) {
+func (g *Gateway) newGRPC(s *settings) (*bridge.GRPCHandler, error) {
 	return bridge.NewGRPCHandler(bridge.GRPCConfig{
 		Handler: g, Endpoint: g.endpoint, Logger: g.log, MaxMessageBytes: s.maxBytes,
-		AllowedOrigins: anywhere, AllowedHosts: anywhere, Typed: ready(typed),
+		AllowedOrigins: anywhere, AllowedHosts: anywhere,
 	})
 }
 
@@ -111,12 +111,10 @@ func (s *site) route() http.Handler {
 	mcp.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "nothing is here; the MCP endpoint is "+path, http.StatusNotFound)
 	})
-	rpcs := http.NewServeMux()
-	s.grpc.Mount(rpcs)
 	reflection := s.settings.cfg.GetServer().GetReflection() != configv1.Reflection_REFLECTION_OFF
 	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h, pattern := rpcs.Handler(r)
-		isRPC := pattern != ""
+		h := s.grpc.Handler(r.URL.Path)
+		isRPC := h != nil
 		if isRPC && !reflection && strings.HasPrefix(r.URL.Path, "/grpc.reflection.") {
 			http.Error(w, "server reflection is off", http.StatusNotFound) // UNIMPLEMENTED to gRPC
 			return

@@ -3,15 +3,16 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
-	"github.com/mcp-bridge/mcp-bridge/bridge/mux"
 )
 
 // typedAuto is the value of the key typed for services without files.
@@ -33,18 +34,46 @@ type typedService struct {
 	tried    chan struct{} // closed after the first attempt
 
 	service *bridge.TypedService // set under apply; nil until it is there
-	fault   error                // set under apply; why it is not there, so far
+	fault   error                // set under apply; why it is not served, so far
 }
 
-// ready returns the services that are there.
+// ready returns the services that are served.
 func ready(all []*typedService) []*bridge.TypedService {
 	var services []*bridge.TypedService
 	for _, t := range all {
-		if t.service != nil {
+		if t.service != nil && t.fault == nil {
 			services = append(services, t.service)
 		}
 	}
 	return services
+}
+
+// serveTyped serves the typed services of a site that are there. A name that two of
+// them have is served by neither: which one came first must not matter. Streams that
+// are open stay open. The caller holds apply.
+func (g *Gateway) serveTyped(s *site) {
+	upstreams := make(map[string][]string)
+	for _, t := range s.typed {
+		if t.service != nil {
+			upstreams[t.service.Name()] = append(upstreams[t.service.Name()], t.upstream)
+		}
+	}
+	for _, t := range s.typed {
+		if t.service == nil {
+			continue
+		}
+		before := t.fault
+		t.fault = nil
+		if name := t.service.Name(); len(upstreams[name]) > 1 {
+			t.fault = fmt.Errorf("the upstreams %s have the same typed service %s, so it is not served; export one of them with another --name", strings.Join(upstreams[name], " and "), name)
+			if before == nil {
+				g.log.Warn("a typed service is not served", "upstream", t.upstream, "error", t.fault)
+			}
+		}
+	}
+	if err := s.grpc.SetTyped(ready(s.typed)...); err != nil {
+		g.log.Error("the typed services are not served", "error", err)
+	}
 }
 
 // typedServices returns the typed services of a configuration, those of old that
@@ -106,7 +135,7 @@ func (g *Gateway) typedConfigs(s *settings) map[string]bridge.TypedConfig {
 func (g *Gateway) openTyped(name, version string, cfg bridge.TypedConfig, maxBytes int) *typedService {
 	ctx, cancel := context.WithCancel(g.ctx)
 	t := &typedService{upstream: name, version: version, cancel: cancel, done: make(chan struct{}), tried: make(chan struct{})}
-	cfg.Handler, cfg.Logger, cfg.MaxMessageBytes = g.chain(g.mux.View(mux.Endpoint{Name: "typed", Upstreams: []string{name}})), g.log, maxBytes
+	cfg.Handler, cfg.Logger, cfg.MaxMessageBytes = g.chain(g.mux.OwnNames(name)), g.log, maxBytes
 	g.background.Go(func() {
 		defer close(t.done)
 		for pause := typedMinPause; ; pause = min(2*pause, typedMaxPause) {
@@ -136,23 +165,13 @@ func (g *Gateway) addTyped(t *typedService, service *bridge.TypedService, fault 
 	if t.fault = fault; fault != nil {
 		return
 	}
-	old := g.site.Load()
-	if old == nil || !slices.Contains(old.typed, t) {
+	s := g.site.Load()
+	if s == nil || !slices.Contains(s.typed, t) {
 		service.Close()
 		return
 	}
 	t.service = service
-	next := *old
-	var err error
-	if next.grpc, err = g.newGRPC(next.settings, next.typed); err != nil {
-		g.log.Warn("the typed service of an upstream cannot be served", "upstream", t.upstream, "error", err)
-		t.service = nil
-		service.Close()
-		return
-	}
-	next.routes = next.route()
-	g.site.Store(&next)
-	old.grpc.Close() // its tunnels are opened again by their clients
+	g.serveTyped(s)
 }
 
 // close ends the service. The caller holds apply or nobody else does.
