@@ -56,7 +56,7 @@ func TestRealAPIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := New(Options{Profile: profile, DescribeTool: "describe_type"})
-			for _, m := range methods {
+			for _, m := range someOf(methods) {
 				in, err := r.Input(m.Input())
 				if err != nil {
 					t.Fatalf("%s: %v", m.FullName(), err)
@@ -81,7 +81,7 @@ func TestConformanceCases(t *testing.T) {
 	files := realapis.Conformance(t)
 	allowed := byRules(t, protovalidate.WithExtensionTypeResolver(dynamicpb.NewTypes(files)))
 	cases, valid := 0, 0
-	for seed, md := range messages(files) {
+	for seed, md := range someOf(messages(files)) {
 		if !strings.HasPrefix(string(md.FullName()), "buf.validate.conformance.cases.") {
 			continue
 		}
@@ -113,7 +113,7 @@ func TestConformanceCases(t *testing.T) {
 			}
 		}
 	}
-	if cases < 600 || valid < 3*cases {
+	if !raceEnabled && cases < 600 || valid < 3*cases {
 		t.Errorf("%d conformance cases, %d valid messages", cases, valid)
 	}
 	t.Logf("%d conformance cases, %d valid messages", cases, valid)
