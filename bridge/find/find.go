@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -22,6 +23,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
+	"github.com/mcp-bridge/mcp-bridge/internal/parallel"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -41,10 +43,10 @@ const (
 	maxFound     = 50
 	// maxSummary bounds the description of a tool that was found, in bytes.
 	maxSummary = 200
+	// maxServices bounds the services that a search names that found nothing.
+	maxServices = 50
 	// maxCatalogs bounds how many catalogs are kept: callers may see different ones.
 	maxCatalogs = 16
-	// maxWords bounds the names of properties that a tool is found by.
-	maxWords = 100
 )
 
 // Config configures the middleware. The zero value replaces every list.
@@ -251,27 +253,8 @@ func (f *finder) keep(c *catalog) {
 // makeIndex makes the index of the tools.
 func (c *catalog) makeIndex() *search.Index {
 	docs := make([]search.Document, len(c.tools))
-	for i, t := range c.tools {
-		docs[i] = search.Document{Name: t.name, Title: stringIn(t.raw, "title"), Description: t.description, Words: properties(t.raw)}
-	}
+	parallel.Each(len(docs), func(i int) { docs[i] = document(c.tools[i]) })
 	return search.New(docs)
-}
-
-// properties returns the names of a tool's arguments.
-func properties(raw json.RawMessage) []string {
-	schema, _ := jsontok.Lookup(raw, "inputSchema")
-	list, _ := jsontok.Lookup(schema, "properties")
-	if jsontok.KindOf(list) != jsontok.KindObject {
-		return nil
-	}
-	var names []string
-	_ = jsontok.Object(list, func(key, _ []byte) error { // a fault ends the names
-		if len(names) < maxWords {
-			names = append(names, string(key))
-		}
-		return nil
-	})
-	return names
 }
 
 func stringIn(object []byte, member string) string {
@@ -318,7 +301,33 @@ func (c *catalog) search(raw json.RawMessage) *protocol.Result {
 	var found mcpjson.Object
 	found.Add("tools", tools.JSON())
 	found.Add("total", strconv.AppendInt(nil, int64(total), 10))
+	if total == 0 {
+		c.whatThereIs(&found)
+	}
 	return structured(found.JSON())
+}
+
+// whatThereIs adds, to the result of a search that found nothing, what could be found.
+func (c *catalog) whatThereIs(found *mcpjson.Object) {
+	services := c.index().Services()
+	hint := fmt.Sprintf("None of the %d tools fits these words. Say in other words what the tool is to do, and with what.", len(c.tools))
+	if len(services) > 0 {
+		hint += " These are the services there are, and some of their tools."
+	}
+	found.Add("hint", jsontok.AppendString(nil, hint))
+	if len(services) > 0 {
+		var list mcpjson.Array
+		for _, s := range services[:min(len(services), maxServices)] {
+			list.Add(jsontok.AppendString(nil, fmt.Sprintf("%s (%d)", s.Name, s.Documents)))
+		}
+		found.Add("services", list.JSON())
+	}
+	some, _ := c.index().Search("", defaultFound)
+	var list mcpjson.Array
+	for _, h := range some {
+		list.Add(jsontok.AppendString(nil, h.Name))
+	}
+	found.Add("some", list.JSON())
 }
 
 // firstLine returns the first line of a description, shortened.

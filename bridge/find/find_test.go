@@ -121,6 +121,8 @@ func TestSearch(t *testing.T) {
 			for _, tt := range []struct{ tool, arguments, want string }{
 				{find.SearchTool, `{"query":"create a book","limit":"1"}`, `"structuredContent":{"tools":[{"name":"Books_CreateBook","description":"Creates one Book."}],"total":`},
 				{find.SearchTool, `{"limit":50}`, `"total":100}`},
+				{find.SearchTool, `{"query":"zyxw"}`, `"structuredContent":{"tools":[],"total":0,"hint":"None of the 100 tools fits these words. Say in other words what the tool is to do, and with what. These are the services there are, and some of their tools.","services":["Accounts (5)","Albums (5)",`},
+				{find.SearchTool, `{"query":"zyxw"}`, `"some":["Accounts_CreateAccount","Albums_CreateAlbum",`},
 				{find.DescribeTool, `{"name":"Books_CreateBook"}`, `"structuredContent":{"name":"Books_CreateBook","description":"Creates one Book.\nMore.","inputSchema":`},
 				{find.CallTool, `{"name":"Books_CreateBook","arguments":{"text":"x"}}`, `"called":"Books_CreateBook","with":{"text":"x"}`},
 				{find.CallTool, `{"name":"Books_CreateBook","arguments":"{\"text\":\"x\"}"}`, `"called":"Books_CreateBook","with":{"text":"x"}`},

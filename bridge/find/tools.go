@@ -16,7 +16,10 @@ const (
 	searchOutput = `{"type":"object","properties":{` +
 		`"tools":{"type":"array","description":"The best ones first.","items":{"type":"object","properties":{` +
 		`"name":{"type":"string"},"description":{"type":"string"}},"required":["name","description"]}},` +
-		`"total":{"type":"integer","description":"How many tools fit the query, with those that are not shown."}},"required":["tools","total"]}`
+		`"total":{"type":"integer","description":"How many tools fit the query, with those that are not shown."},` +
+		`"hint":{"type":"string","description":"What to do when nothing was found."},` +
+		`"services":{"type":"array","items":{"type":"string"},"description":"Only when nothing was found: the services there are, with the number of their tools."},` +
+		`"some":{"type":"array","items":{"type":"string"},"description":"Only when nothing was found: the names of some tools."}},"required":["tools","total"]}`
 	describeInput = `{"type":"object","properties":{` +
 		`"name":{"type":"string","description":"The name of a tool, as ` + SearchTool + ` shows it."}},"required":["name"]}`
 	describeOutput = `{"type":"object","properties":{` +

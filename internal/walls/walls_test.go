@@ -166,9 +166,10 @@ var rooms = []room{
 		why:      "it shortens texts and knows none of them",
 	},
 	{
-		packages: []string{"bridge/internal/search"},
-		may:      []string{"internal/clip"},
-		why:      "it ranks texts, and knows neither MCP nor protobuf",
+		packages:  []string{"bridge/internal/search"},
+		may:       []string{"internal/clip"},
+		elsewhere: []string{"github.com/blevesearch/snowballstem/..."},
+		why:       "it ranks texts, and knows neither MCP nor protobuf",
 	},
 	{
 		packages:  []string{"bridge/internal/status", "bridge/internal/metadata"},
@@ -319,7 +320,7 @@ var rooms = []room{
 	},
 	{
 		packages: []string{"bridge/find"},
-		may:      []string{"protocol", "internal/clip", "internal/jsontok", "internal/mcpjson", "bridge/internal/search"},
+		may:      []string{"protocol", "internal/clip", "internal/jsontok", "internal/mcpjson", "internal/parallel", "bridge/internal/search"},
 		why:      "it finds tools of any Handler, and knows none",
 	},
 	{

@@ -2,18 +2,20 @@
 // long to be shown.
 //
 // [New] makes an immutable [Index] of documents, and [Index.Search] ranks
-// them. Words are compared without regard to case, plural and some endings,
-// beginnings of words count, and so do the usual synonyms of the verbs that
-// methods begin with, each less than the word itself. Words that no document
-// has are ignored.
+// them. A query is read as ideas: a word stands for all its English endings, for
+// words that begin with it, and, counting less, for what APIs say instead, as the
+// lists vocabulary.txt and phrases.txt have it: "take away" for revoke, "which" at
+// the beginning for list. Words that no document has are ignored.
 //
-// The ranking is BM25F: a word counts the more, the fewer documents have it
-// and the shorter the text that it stands in; in a name more than in a title,
-// in a title more than in a description. Equal input gives equal output.
+// The ranking is BM25F over ideas: an idea counts the more, the fewer documents have
+// it and the shorter the text that it stands in; in a name more than in the name of a
+// service, there more than in a description, there more than in the comments of
+// fields. Equal input gives equal output.
 package search
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -22,57 +24,76 @@ import (
 const (
 	// MaxQuery bounds how much of a query is read, in bytes.
 	MaxQuery = 1000
-	// maxTerms bounds how many of its words count.
+	// maxTerms bounds how many of its ideas count.
 	maxTerms = 32
-	// maxText bounds how much of a title or a description is indexed, in
-	// bytes, and maxWords how many of a document's further words.
+	// maxText bounds how much of a text is indexed, in bytes, and maxWords how many
+	// texts of a list.
 	maxText  = 4 << 10
 	maxWords = 500
 	// maxJoined bounds the length of two words in one, in bytes.
 	maxJoined = 24
 	// maxExpansions bounds how many words of the index the beginning of a
-	// word stands for.
+	// word stands for, and minPrefix how short that may be, in characters.
 	maxExpansions = 40
+	minPrefix     = 3
 )
 
 // Weights of a word, by where it stands.
 const (
-	weightName        = 5
-	weightTitle       = 2
+	weightName        = 6
+	weightVerb        = 4
+	weightService     = 2.5
+	weightTitle       = 1
 	weightDescription = 1
-	weightWords       = 0.4
+	weightArguments   = 0.6
+	weightResults     = 0.25
+	weightComments    = 0.3
 )
 
 // exactName is what a document gets on top whose name is the query.
 const exactName = 1000
 
-// Weights of a word of the index that is not the very word of the query.
-const (
-	weightPrefix  = 0.6
-	weightSynonym = 0.35
-)
+// weightPrefix is the weight of a word that a word of the query is the beginning of.
+const weightPrefix = 0.6
 
-// verbShare is how much of what the rarest word of a query counts a verb
-// counts at least, however many documents have it: a tool that does something
-// else to the right thing is the wrong one.
-const verbShare = 0.8
+const (
+	// verbShare is how much of what the rarest idea of a query counts a verb
+	// counts at least, however many documents have it: a tool that does something
+	// else to the right thing is the wrong one.
+	verbShare = 0.8
+	// impliedShare is how much an idea counts that the query does not say.
+	impliedShare = 0.6
+	// asideShare is how much a verb counts that says what others do, and verbElsewhere
+	// one that a tool has where it does not say what the tool does.
+	asideShare    = 0.4
+	verbElsewhere = 0.7
+	// otherVerb is what is left of the score of a tool that does something else, and
+	// otherImplied where the query does not say what it is to do.
+	otherVerb    = 0.6
+	otherImplied = 0.8
+)
 
 // Constants of BM25: how fast more of the same word stops to matter, and how
 // much the length of the text does.
 const (
 	saturation = 1.4
 	lengthBias = 0.5
+	// fullBest is about what a word counts that stands in a name.
+	fullBest = 1.9
 )
 
-// Document is a tool, as far as words can find it.
+// Document is a tool, as far as words can find it. Every field but Name may be empty.
 type Document struct {
-	// Name is unique. It is split at capitals and at whatever is no letter
-	// or digit.
+	// Name is unique. It is split at capitals and at whatever is no letter or digit.
+	// What comes before the last underscore that a capital follows is its service.
 	Name string
-	// Title and Description may be empty.
+	// Title and Description say what it does.
 	Title, Description string
-	// Words are further names that count a little, such as those of fields.
-	Words []string
+	// Arguments and Results are names of fields and values of enums, of what it takes
+	// and returns.
+	Arguments, Results []string
+	// Comments are what is said about those.
+	Comments []string
 }
 
 // Hit is a document that was found.
@@ -87,7 +108,7 @@ type Hit struct {
 // Index is an immutable set of documents. It is used concurrently.
 type Index struct {
 	names    []string
-	lengths  []uint8 // of the names, in words
+	shapes   []nameOf
 	byName   []int32 // documents in the order of their names
 	overview []int32
 	terms    []string // sorted
@@ -96,9 +117,9 @@ type Index struct {
 
 // posting says how much a term counts in a document.
 type posting struct {
-	document int32
-	weight   float32
-	inName   bool
+	document       int32
+	weight         float32
+	inName, inVerb bool
 }
 
 // New returns the Index of documents. It keeps their names, and none of
@@ -113,7 +134,8 @@ func New(documents []Document) *Index {
 	}
 	slices.SortStableFunc(x.byName, func(a, b int32) int { return strings.Compare(x.names[a], x.names[b]) })
 	x.overview = overview(x.names, x.byName)
-	x.terms, x.postings, x.lengths = b.finish()
+	x.terms, x.postings = b.finish()
+	x.shapes = b.names
 	return x
 }
 
@@ -125,15 +147,15 @@ func (x *Index) Len() int { return len(x.names) }
 // every document: those that come first are from as many services as possible.
 func (x *Index) Search(query string, limit int) (hits []Hit, total int) {
 	limit = max(limit, 0)
-	terms := queryTerms(query)
-	if len(terms) == 0 {
+	ideas, asked := x.ideas(query)
+	if !asked {
 		for _, d := range x.overview[:min(limit, len(x.overview))] {
 			hits = append(hits, Hit{Name: x.names[d], Document: int(d)})
 		}
 		return hits, len(x.overview)
 	}
 	exact := strings.TrimSpace(query)
-	for d, score := range x.score(terms) {
+	for d, score := range x.score(ideas) {
 		if strings.EqualFold(x.names[d], exact) {
 			score += exactName
 		}
@@ -161,114 +183,129 @@ func compareHits(a, b Hit) int {
 // tally is what a search knows of a document.
 type tally struct {
 	sum float32
-	// covered is the weight of the words that the document has, and named
-	// how many words of its name the query has.
+	// covered is the weight of the ideas that the document has, named how many words
+	// of its name the query has, and verb whether it has one of the query's verbs.
 	covered, named float32
-	// best and name are those of the word at hand.
+	verb           bool
+	// best, name and share are those of the idea at hand.
 	best, name float32
 }
 
 // score returns the score of every document.
-func (x *Index) score(terms []string) []float32 {
+func (x *Index) score(ideas []idea) []float32 {
 	tallies := make([]tally, len(x.names))
 	var touched []int32
+	rarities := make([]float32, len(ideas))
 	var possible, rarest float32
-	variants := make([][]variant, len(terms))
-	for i, term := range terms {
-		variants[i] = x.variants(term)
-		for _, v := range variants[i] {
-			rarest = max(rarest, v.weight*x.rarity(v.term))
-		}
+	for n, i := range ideas {
+		rarities[n] = x.rarity(i, tallies)
+		rarest = max(rarest, rarities[n])
 	}
-	for i, term := range terms {
-		touched = touched[:0]
-		var weight float32
-		for _, v := range variants[i] {
-			list := x.postings[v.term]
-			rarity := x.rarity(v.term)
-			if synonyms[term] != nil {
-				rarity = max(rarity, verbShare*rarest)
+	penalty := float32(1) // of a tool that does something else
+	for n, i := range ideas {
+		weight := rarities[n]
+		if i.verb {
+			weight = max(weight, verbShare*rarest)
+			if i.implied {
+				penalty = min(penalty, otherImplied)
+			} else {
+				penalty = min(penalty, otherVerb)
 			}
-			weight = max(weight, rarity*v.weight)
-			for _, p := range list {
+		}
+		if i.implied {
+			weight *= impliedShare
+		}
+		if i.aside {
+			weight *= asideShare
+		}
+		touched = touched[:0]
+		for _, v := range i.variants {
+			for _, p := range x.postings[v.term] {
 				t := &tallies[p.document]
 				if t.best == 0 {
 					touched = append(touched, p.document)
 				}
-				t.best = max(t.best, v.weight*rarity*p.weight*(saturation+1)/(p.weight+saturation))
-				if p.inName {
+				share := v.weight
+				if v.verb && i.verb && !p.inVerb {
+					share *= verbElsewhere
+				}
+				t.best = max(t.best, share*p.weight*(saturation+1)/(p.weight+saturation))
+				if p.inName || p.inVerb {
 					t.name = max(t.name, v.weight)
 				}
+				t.verb = t.verb || i.verb && (p.inVerb || p.inName)
 			}
 		}
 		possible += weight
 		for _, d := range touched {
 			t := &tallies[d]
-			t.sum += t.best
-			t.covered += weight
+			t.sum += weight * t.best
+			t.covered += weight * min(t.best/fullBest, 1)
 			t.named += t.name
 			t.best, t.name = 0, 0
 		}
 	}
 	scores := make([]float32, len(x.names))
 	for d, t := range tallies {
-		if t.sum > 0 {
-			// A document that has all words is better than one that has one
-			// of them often, and a name that says no more than the query is
-			// better than one that does.
-			scores[d] = t.sum * (0.25 + 0.75*t.covered/possible) * (1 + 0.5*min(t.named/float32(max(x.lengths[d], 1)), 1))
+		if t.sum == 0 {
+			continue
+		}
+		// A document that has all ideas is better than one that has one of them
+		// often, and a name that says no more than the query is better than one
+		// that does.
+		scores[d] = t.sum * (0.25 + 0.75*t.covered/possible) * (1 + 0.5*min(t.named/float32(max(x.shapes[d].words, 1)), 1))
+		if x.shapes[d].verb && !t.verb {
+			scores[d] *= penalty
 		}
 	}
 	return scores
 }
 
-// rarity is what a term counts by the number of documents that have it.
-func (x *Index) rarity(term int) float32 {
-	all, having := float64(len(x.names)), float64(len(x.postings[term]))
-	return float32(math.Log(1 + (all-having+0.5)/(having+0.5)))
-}
-
-// variant is a term of the index that a word of a query stands for.
-type variant struct {
-	term   int
-	weight float32
-}
-
-// variants returns the terms of the index that a word of a query stands for.
-func (x *Index) variants(term string) []variant {
-	var out []variant
-	add := func(i int, weight float32) {
-		if !slices.ContainsFunc(out, func(v variant) bool { return v.term == i }) {
-			out = append(out, variant{i, weight})
-		}
-	}
-	start, exact := slices.BinarySearch(x.terms, term)
-	if exact {
-		add(start, 1)
-	}
-	for _, s := range synonyms[term] {
-		if i, ok := slices.BinarySearch(x.terms, s); ok {
-			add(i, weightSynonym)
-		}
-	}
-	length := len([]rune(term))
-	if length < 2 {
-		return out
-	}
-	for i := start; i < len(x.terms) && i < start+maxExpansions && strings.HasPrefix(x.terms[i], term); i++ {
-		add(i, weightPrefix*float32(len(term))/float32(len(x.terms[i])))
-	}
-	// What the index has without an ending, such as "create" for "creating".
-	for _, ending := range []string{"ing", "ed", "er", "ation", "ion"} {
-		base, ok := strings.CutSuffix(term, ending)
-		if !ok || len(base) < 3 {
-			continue
-		}
-		for _, s := range []string{base, base + "e", base + "ate", strings.TrimSuffix(base, base[len(base)-1:])} {
-			if i, ok := slices.BinarySearch(x.terms, s); ok && len(s) >= 3 {
-				add(i, weightPrefix)
+// rarity is what an idea counts by the number of documents that have it, in their own
+// words or in others: those that have it in their names more than those that have it
+// somewhere. It leaves the tallies as they are.
+func (x *Index) rarity(i idea, tallies []tally) float32 {
+	var having float64
+	for _, v := range i.variants {
+		for _, p := range x.postings[v.term] {
+			t := &tallies[p.document]
+			presence := p.weight / (p.weight + saturation)
+			if presence *= presence * v.weight; presence > t.best {
+				having += float64(presence - t.best)
+				t.best = presence
 			}
 		}
+	}
+	for _, v := range i.variants {
+		for _, p := range x.postings[v.term] {
+			tallies[p.document].best = 0
+		}
+	}
+	all := float64(len(x.names))
+	return float32(math.Log(1 + (max(all-having, 0)+0.5)/(having+0.5)))
+}
+
+// Service is a service that has documents.
+type Service struct {
+	// Name is what the names of the documents begin with: "Library" of
+	// Library_GetBook.
+	Name string
+	// Documents counts them.
+	Documents int
+}
+
+// Services returns the services of the documents, in the order of their names.
+// Documents whose names have none, such as read_file, are left out.
+func (x *Index) Services() []Service {
+	counts := make(map[string]int)
+	for _, name := range x.names {
+		if service, _ := split(name); service != "" {
+			counts[service]++
+		}
+	}
+	out := make([]Service, 0, len(counts))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, Service{name, counts[name]})
 	}
 	return out
 }
@@ -283,7 +320,10 @@ func overview(names []string, byName []int32) []int32 {
 	}
 	all := make([]ranked, len(byName))
 	for i, d := range byName {
-		service, _, _ := strings.Cut(names[d], "_")
+		service, own := split(names[d])
+		if service == "" {
+			service, _, _ = strings.Cut(own, "_")
+		}
 		all[i] = ranked{d, rounds[service]}
 		rounds[service]++
 	}

@@ -75,7 +75,7 @@ func documents() []search.Document {
 	var out []search.Document
 	for line := range strings.Lines(strings.TrimSpace(catalog)) {
 		name, comment, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		out = append(out, search.Document{Name: name, Description: comment, Words: []string{"page_size"}})
+		out = append(out, search.Document{Name: name, Description: comment, Arguments: []string{"page_size"}})
 	}
 	return out
 }
@@ -198,7 +198,7 @@ func TestUnicode(t *testing.T) {
 		{Name: "A_Create", Description: "本を作成する"},
 		{Name: "B_Delete", Description: "本を削除する"},
 		{Name: "C_Größe", Description: "Ändert die GRÖSSE. Привет, Мир!"},
-		{Name: "D_\xff\xfe", Title: "b\xffad", Description: strings.Repeat("ü", 10_000), Words: []string{"", "\x00"}},
+		{Name: "D_\xff\xfe", Title: "b\xffad", Description: strings.Repeat("ü", 10_000), Arguments: []string{"", "\x00"}},
 	})
 	for query, want := range map[string]string{"削除": "B_Delete", "作成": "A_Create", "größe": "C_Größe", "ändert": "C_Größe", "привет": "C_Größe"} {
 		if hits, _ := x.Search(query, 1); len(hits) != 1 || hits[0].Name != want {
@@ -226,7 +226,7 @@ func FuzzSearch(f *testing.F) {
 	f.Add("CreateBooks_v1", "Creates HTTPRoutes.", "create a book")
 	f.Add("ÄÖ本ß", "VMs of ABCs", "\xff")
 	f.Fuzz(func(t *testing.T, name, description, query string) {
-		x := search.New([]search.Document{{Name: name, Description: description}, {Name: "other", Words: []string{query}}})
+		x := search.New([]search.Document{{Name: name, Description: description}, {Name: "other", Arguments: []string{query}}})
 		hits, total := x.Search(query, 5)
 		again, _ := x.Search(query, 5)
 		if !slices.Equal(hits, again) || len(hits) > total || total > 2 {
@@ -250,7 +250,7 @@ func many() []search.Document {
 			Name:        fmt.Sprintf("Service%d_%s%s", i/50, verb, noun),
 			Title:       verb + " " + noun,
 			Description: strings.Repeat(fmt.Sprintf("%ss a %s in the project number %d, and says what became of it. ", verb, noun, i%977), 3),
-			Words:       []string{"parent", "page_size", "page_token", "filter", noun + "_id"},
+			Arguments:   []string{"parent", "page_size", "page_token", "filter", noun + "_id"},
 		})
 	}
 	return out
@@ -273,5 +273,44 @@ func BenchmarkSearch(b *testing.B) {
 				x.Search(query, 20)
 			}
 		})
+	}
+}
+
+func TestServices(t *testing.T) {
+	t.Parallel()
+	got := search.New([]search.Document{{Name: "a_D"}, {Name: "a_B_C"}, {Name: "a_A"}, {Name: "read_file"}, {Name: "x_GetX"}}).Services()
+	if want := []search.Service{{Name: "a", Documents: 2}, {Name: "a_B", Documents: 1}, {Name: "x", Documents: 1}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestVerbs: a tool that does something else to the right thing is not the best one.
+func TestVerbs(t *testing.T) {
+	t.Parallel()
+	x := search.New([]search.Document{
+		{Name: "Auth_UserAdd"}, {Name: "Auth_UserDelete"}, {Name: "Auth_UserGrantRole"}, {Name: "Auth_UserRevokeRole"}, {Name: "Auth_UserList"}, {Name: "Auth_UserGet"},
+		{Name: "Auth_RoleGrantPermission"}, {Name: "Auth_CheckPermission"}, {Name: "Auth_UserCount"}, {Name: "Auth_Enable"}, {Name: "Auth_Disable"},
+	})
+	for query, want := range map[string]string{
+		"create a user":                 "Auth_UserAdd",
+		"get rid of a user":             "Auth_UserDelete",
+		"take a role away from a user":  "Auth_UserRevokeRole",
+		"which users are there?":        "Auth_UserList",
+		"how many users are there?":     "Auth_UserCount",
+		"show me a user":                "Auth_UserGet",
+		"can bob delete this?":          "Auth_CheckPermission",
+		"turn it off":                   "Auth_Disable",
+		"give the role new permissions": "Auth_RoleGrantPermission",
+		"how":                           "",
+		"zyxw":                          "",
+	} {
+		hits, _ := x.Search(query, 1)
+		got := ""
+		if len(hits) > 0 {
+			got = hits[0].Name
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
 	}
 }
