@@ -85,16 +85,18 @@ func BenchmarkCodec(b *testing.B) {
 				}
 			})
 		}
-		b.Run("response/"+name+"/direct", func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			var dst []byte
-			for b.Loop() {
-				if dst, _, err = codec.AppendJSON(dst[:0], wire); err != nil {
-					b.Fatal(err)
+		for kind, codec := range map[string]*transcode.Codec{"direct": codec, "answers": codec.Writing(transcode.Answers, 1<<20)} {
+			b.Run("response/"+name+"/"+kind, func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				var dst []byte
+				for b.Loop() {
+					if dst, _, err = codec.AppendJSON(dst[:0], wire); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 		for kind, newMessage := range fresh {
 			b.Run("response/"+name+"/"+kind, func(b *testing.B) {
 				b.SetBytes(int64(len(text)))

@@ -28,8 +28,13 @@ func (f *field) heed(fd protoreflect.FieldDescriptor) *jsonv1.FieldOptions {
 	}
 	f.nullable = o.GetNullable() && !f.implicit && (f.list || f.key != nil || !f.null)
 	f.elseNull = f.nullable && o.GetAlways()
-	f.always = o.GetAlways() && !f.elseNull && (f.list || f.key != nil || f.implicit)
 	f.omitEmpty = o.GetOmitEmpty() && (f.list || f.key != nil)
+	switch {
+	case o.GetAlways() && !f.elseNull && (f.list || f.key != nil || f.implicit):
+		f.shown = everyLevel
+	case f.omitEmpty || f.nullable: // an empty one is none
+		f.shown &^= 1 << levelOutermost
+	}
 	values.asNumber = o.GetNumber()
 	values.rawJSON = o.GetRaw() && values.kind == protoreflect.BytesKind
 	values.null = values.null || values.rawJSON

@@ -33,7 +33,7 @@ func parse(resolver transcode.Resolver, wire []byte, m proto.Message) (err error
 // format is protojson's Marshal without white space.
 func format(resolver transcode.Resolver, m proto.Message, opts transcode.Options) (out []byte, err error) {
 	defer guard(&err)
-	out, err = protojson.MarshalOptions{Resolver: resolver, AllowPartial: true, EmitDefaultValues: opts.EmitDefaults}.Marshal(m)
+	out, err = protojson.MarshalOptions{Resolver: resolver, AllowPartial: true, EmitDefaultValues: opts.Output == transcode.All}.Marshal(m)
 	return jsontok.AppendCompact(nil, out), err
 }
 

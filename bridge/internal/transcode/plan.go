@@ -32,10 +32,11 @@ type plan struct {
 	oneofs int
 	// extensible is set where there may be extensions.
 	extensible bool
-	// always is set where some field is always written, and shape says what
-	// else is not ProtoJSON. It is nil for most types.
-	always bool
-	shape  *shape
+	// unset are, by level, the indexes of the fields that are written where they
+	// are not set, in their order.
+	unset [levelCount][]int32
+	// shape says what else is not ProtoJSON. It is nil for most types.
+	shape *shape
 	// extensions are those that were met in wire bytes so far.
 	extensions atomic.Pointer[extensionSet]
 }
@@ -72,8 +73,11 @@ type field struct {
 	enum       *enumPlan
 	// null is set where null is a value of the type.
 	null bool
+	// shown are the levels at which the field is written where it has its
+	// default.
+	shown levels
 	// What options of mcp.json.v1 say, see [field.heed].
-	asNumber, rawJSON, always bool
+	asNumber, rawJSON bool
 	// nullable is set where null stands for no value, elseNull where that is
 	// written for it, and omitEmpty where an empty list is none.
 	nullable, elseNull, omitEmpty bool
@@ -209,8 +213,8 @@ func (c *Compiler) newPlan(md protoreflect.MessageDescriptor) *plan {
 		if f.desc.Cardinality() == protoreflect.Required {
 			p.required = append(p.required, i)
 		}
-		p.always = p.always || f.always || f.elseNull
 	}
+	p.setUnset()
 	p.shape = c.newShape(p, options)
 	// JSON names come first: a field may have the proto name of another.
 	for i := range p.fields {
@@ -268,6 +272,7 @@ func (c *Compiler) fill(f *field, fd protoreflect.FieldDescriptor) *jsonv1.Field
 	if od := fd.ContainingOneof(); od != nil {
 		f.oneof = od.Index()
 	}
+	f.shown = plainLevels(fd)
 	f.name = fd.JSONName()
 	f.member = append(jsontok.AppendString(nil, f.name), ':')
 	switch {

@@ -40,7 +40,7 @@ func (r *reader) exactField(c *cursor, o *object, f *field, depth int) {
 	r.put(c, f, depth)
 	switch {
 	case r.full || len(r.violations) > faults:
-	case len(r.out) == mark && !f.always && !f.omitEmpty:
+	case len(r.out) == mark && !f.shown.has(levelCanonical) && !f.omitEmpty:
 		r.report(Violation{Problem: "the value cannot be told from none; leave it out"})
 		return
 	}

@@ -46,9 +46,9 @@ type Options struct {
 	// MaxViolations is how many faults of one input are listed. Zero or less
 	// means [MaxViolations].
 	MaxViolations int
-	// EmitDefaults makes the output show fields without presence that have
-	// their default value, and empty lists and maps.
-	EmitDefaults bool
+	// Output says which fields without presence are written. See also
+	// [Codec.Writing].
+	Output Output
 	// Exact makes the reader take only what is written again as it was: the
 	// kinds, names and spellings of the output, and no value that its field
 	// would change. What does not fit is an error, or goes into the field of
@@ -76,6 +76,8 @@ type Codec struct {
 	root *plan
 	// wrapped is set where the JSON of the type is no object.
 	wrapped bool
+	output  Output
+	limit   int // of the JSON, in bytes, or zero
 }
 
 // maxMaxDepth bounds the stack, whatever the options allow.
@@ -111,7 +113,7 @@ func (c *Compiler) Codec(md protoreflect.MessageDescriptor) (*Codec, error) {
 	if faults := faults(md); len(faults) > 0 {
 		return nil, fmt.Errorf("transcode: %s cannot be used: %s", md.FullName(), strings.Join(faults, "; "))
 	}
-	return &Codec{Compiler: c, root: c.plan(md), wrapped: Wrapped(md)}, nil
+	return &Codec{Compiler: c, root: c.plan(md), wrapped: Wrapped(md), output: c.opts.Output}, nil
 }
 
 // New returns the codec of one message type. Where there are several types, a
@@ -161,15 +163,18 @@ func (c *Codec) AppendWire(dst, arguments []byte) ([]byte, error) {
 // result is in proportion to the length of wire: 16 bytes for each field that
 // is being written, or that a message around it has, and 40 for each entry of
 // such a map. The result can be longer than wire by as much as the names of
-// fields and enum values are longer than two bytes, and with EmitDefaults by
-// all fields of a message for each that is empty.
+// fields and enum values are longer than two bytes, and unless the output is
+// [Canonical] by the fields of a message for each that is empty; [Codec.Writing]
+// bounds it.
 func (c *Codec) AppendJSON(dst, wire []byte) (json []byte, warnings []string, err error) {
 	if uint64(len(wire)) > math.MaxUint32 {
 		return dst, nil, fmt.Errorf("transcode: the message of type %s is larger than 4 GiB", c.root.desc.FullName())
 	}
-	w := newWriter(c.Compiler, dst, wire)
+	w := newWriter(c, dst, wire)
 	defer w.release()
-	if err := w.outermost(c.root, c.wrapped); tooDeep(err) {
+	if err := w.outermost(c.root, c.wrapped); tooLarge(err) {
+		return dst, nil, err
+	} else if tooDeep(err) {
 		return dst, nil, fmt.Errorf("transcode: write %s as JSON: %w", c.root.desc.FullName(), err)
 	} else if err != nil {
 		return dst, nil, fmt.Errorf("transcode: the message is no valid %s: %w", c.root.desc.FullName(), err)

@@ -96,7 +96,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Parallel()
 			md := k.message(t, name)
 			codec := k.codec(t, name, transcode.Options{})
-			defaults := k.codec(t, name, transcode.Options{EmitDefaults: true})
+			defaults := k.codec(t, name, transcode.Options{Output: transcode.All})
 			for seed := range uint64(300) {
 				g := generator{rand.New(rand.NewPCG(seed, 1)), k}
 				m := dynamicpb.NewMessage(md)

@@ -25,8 +25,11 @@ import (
 // counts.
 type writer struct {
 	compiler *Compiler
-	wire     []byte
-	dst      []byte
+	output   Output
+	// max is how long dst may get, and limit how much of it is ours to say.
+	max, limit int
+	wire       []byte
+	dst        []byte
 	// records, entries and runs are stacks: what a message has collected lies
 	// above what those around it have, until it is written.
 	records []record
@@ -48,12 +51,16 @@ var writers sync.Pool // of *writer
 // maxPooled is how many records a writer keeps room for when it is not used.
 const maxPooled = 1 << 14
 
-func newWriter(c *Compiler, dst, wire []byte) *writer {
+func newWriter(c *Codec, dst, wire []byte) *writer {
 	w, ok := writers.Get().(*writer)
 	if !ok {
 		w = new(writer)
 	}
-	w.compiler, w.dst, w.wire = c, dst, wire
+	w.compiler, w.output, w.dst, w.wire = c.Compiler, c.output, dst, wire
+	w.limit, w.max = c.limit, math.MaxInt
+	if c.limit > 0 {
+		w.max = len(dst) + c.limit
+	}
 	return w
 }
 
@@ -104,12 +111,25 @@ func tooDeep(err error) bool {
 	return ok
 }
 
+func tooLarge(err error) bool {
+	_, ok := errors.AsType[*SizeError](err)
+	return ok
+}
+
+// over reports whether too much has been written, or anything else is wrong.
+func (w *writer) over() bool {
+	if len(w.dst) > w.max && w.err == nil {
+		w.err = &SizeError{w.limit}
+	}
+	return w.err != nil
+}
+
 // deep reports whether an array or object may not stand at the depth.
 func (w *writer) deep(depth int) bool {
 	if limit := w.compiler.opts.MaxDepth; depth > limit && w.err == nil {
 		w.err = &depthError{limit, clip(w.path().String(), 4*maxNameText)}
 	}
-	return w.err != nil
+	return w.over()
 }
 
 // outermost writes the message that the whole buffer is.
@@ -126,6 +146,9 @@ func (w *writer) outermost(p *plan, wrapped bool) error {
 	// What is wrong with the message itself comes first.
 	if tooDeep(w.err) && !valid(p, w.wire, span(0, len(w.wire)), 0) {
 		return errMalformed
+	}
+	if w.err == nil {
+		w.over()
 	}
 	return w.err
 }
@@ -167,21 +190,21 @@ func (w *writer) members(p *plan, base, depth int) {
 		return
 	}
 	end := len(w.records)
-	i := base
-	if w.compiler.opts.EmitDefaults || p.always {
-		for index := range p.fields {
-			j := i
-			if i < end && int(w.records[i].index) == index {
-				j = w.runEnd(i, end)
-			}
-			if f := &p.fields[index]; j > i || w.showsUnset(f) {
-				w.member(f, i, j, depth)
-			}
-			i = j
+	unset := p.unset[w.output.level(depth == 1)]
+	for i := base; w.err == nil; {
+		index := len(p.fields)
+		if i < end {
+			index = int(w.records[i].index)
 		}
-	}
-	for i < end && w.err == nil {
-		index := int(w.records[i].index)
+		for len(unset) > 0 && int(unset[0]) <= index && w.err == nil {
+			if int(unset[0]) < index {
+				w.member(&p.fields[unset[0]], i, i, depth)
+			}
+			unset = unset[1:]
+		}
+		if i == end {
+			return
+		}
 		if index >= len(p.fields) {
 			w.extensions(p, i, depth)
 			return
@@ -192,13 +215,9 @@ func (w *writer) members(p *plan, base, depth int) {
 	}
 }
 
-// shows reports whether a field is written where it has its default.
-func (w *writer) shows(f *field) bool { return w.compiler.opts.EmitDefaults || f.always }
-
-// showsUnset reports whether a field is written where it is not set.
-func (w *writer) showsUnset(f *field) bool {
-	return f.elseNull || w.shows(f) && (f.list || f.key != nil || f.implicit)
-}
+// shows reports whether a field of a message at the depth is written where it
+// has its default.
+func (w *writer) shows(f *field, depth int) bool { return f.shown.has(w.output.level(depth == 1)) }
 
 // extensions writes the records from lo on, which are of extensions, by the
 // names of these.
@@ -234,7 +253,7 @@ func (w *writer) member(f *field, lo, hi, depth int) {
 		w.dst = append(w.dst, f.member...)
 		w.raw("null,")
 	case f.key != nil:
-		if lo < hi || w.shows(f) {
+		if lo < hi || w.shows(f, depth) {
 			w.dst = append(w.dst, f.member...)
 			w.trail = append(w.trail, mark{name: f.name})
 			w.mapping(f, lo, hi, depth+1)
@@ -246,7 +265,7 @@ func (w *writer) member(f *field, lo, hi, depth int) {
 		for lo < hi && f.list && f.numeric && w.records[lo].typ == protowire.BytesType && w.empty(lo) {
 			lo++
 		}
-		if lo < hi || w.shows(f) && !f.desc.IsExtension() {
+		if lo < hi || w.shows(f, depth) && !f.desc.IsExtension() {
 			w.dst = append(w.dst, f.member...)
 			w.trail = append(w.trail, mark{name: f.name})
 			w.list(f, lo, hi, depth+1)
@@ -264,7 +283,7 @@ func (w *writer) member(f *field, lo, hi, depth int) {
 		if lo < hi {
 			bits = w.records[hi-1].bits
 		}
-		if !f.implicit || w.shows(f) || !isZero(f.kind, bits) {
+		if !f.implicit || w.shows(f, depth) || !isZero(f.kind, bits) {
 			w.dst = append(w.dst, f.member...)
 			w.scalar(f, bits, f.name)
 			w.raw(",")
@@ -284,7 +303,7 @@ func (w *writer) list(f *field, lo, hi, depth int) {
 	}
 	w.raw("[")
 	top := len(w.trail)
-	for i := lo; i < hi && w.err == nil; i++ {
+	for i := lo; i < hi && !w.over(); i++ {
 		r := w.records[i]
 		switch {
 		case f.message != nil:
@@ -314,7 +333,7 @@ func (w *writer) list(f *field, lo, hi, depth int) {
 func (w *writer) packed(f *field, bits uint64) {
 	pos, end := unspan(bits)
 	b := w.wire[:end]
-	for pos < end {
+	for pos < end && !w.over() {
 		var bits uint64
 		if bits, pos = value(b, pos, f.number, f.wire); pos < 0 {
 			w.fail(errMalformed)

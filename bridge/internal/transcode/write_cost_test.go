@@ -18,7 +18,7 @@ func TestAppendJSONDoesNotAllocate(t *testing.T) {
 	k := load(t)
 	for _, name := range roots {
 		md := k.message(t, name)
-		codec := k.codec(t, name, transcode.Options{})
+		codec := k.codec(t, name, transcode.Options{}).Writing(transcode.Answers, 1<<20)
 		for seed := range uint64(30) {
 			g := k.wireGen(3*seed+2, 11) // plain
 			g.anys = g.anys[:1]

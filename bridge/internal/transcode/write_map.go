@@ -61,7 +61,7 @@ func (w *writer) mapMembers(f *field, lo, hi, depth int, shown func(name string)
 	}
 	var names map[string]bool
 	end := len(w.entries)
-	for i := base; i < end && w.err == nil; i++ {
+	for i := base; i < end && !w.over(); i++ {
 		e := w.entries[i]
 		start := len(w.dst)
 		if !w.key(f.key, e.key) {

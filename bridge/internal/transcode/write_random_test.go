@@ -45,7 +45,7 @@ func TestAppendJSONOfRandomWire(t *testing.T) {
 			t.Parallel()
 			md := k.message(t, name)
 			refused := 0
-			for _, opts := range []transcode.Options{{}, {EmitDefaults: true}} {
+			for _, opts := range []transcode.Options{{}, {Output: transcode.All}} {
 				codec := k.codec(t, name, opts)
 				for seed := range seeds {
 					g := k.wireGen(seed, 7)

@@ -137,7 +137,8 @@ type outline struct {
 func (w *writer) shapedMembers(p *plan, base, depth int, around string, tagged bool) {
 	o := w.outline(p, base)
 	o.around, o.tagged = around, tagged
-	all := w.compiler.opts.EmitDefaults || p.always
+	at := w.output.level(depth == 1)
+	all := len(p.unset[at]) > 0
 	end := len(w.records)
 	i := base
 	for index := 0; w.err == nil; index++ {
@@ -158,7 +159,7 @@ func (w *writer) shapedMembers(p *plan, base, depth int, around string, tagged b
 			w.mapMembers(f, i, j, depth, func(name string) bool { return w.mayWrite(&o, f, name) })
 		case o.hides(f):
 			w.pass(f, i, j)
-		case j > i || w.showsUnset(f):
+		case j > i || f.showsUnset(at):
 			if w.holds(f, base) || !o.keeps(f.name) {
 				w.member(f, i, j, depth)
 			}

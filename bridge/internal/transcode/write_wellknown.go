@@ -195,7 +195,7 @@ func (w *writer) any(p *plan, base, depth int) {
 		w.end('}')
 	}
 	w.records = w.records[:lo]
-	if w.err != nil && (!tooDeep(w.err) || !valid(contained, w.wire, contents, 0)) {
+	if w.err != nil && !tooLarge(w.err) && (!tooDeep(w.err) || !valid(contained, w.wire, contents, 0)) {
 		w.err = nil
 		w.warnings = w.warnings[:warnings]
 		opaque("they are no valid " + string(contained.desc.FullName()))
