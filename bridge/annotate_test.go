@@ -87,7 +87,7 @@ func TestAnnotated(t *testing.T) {
 		t.Errorf("%+v, %v", res, err)
 	}
 	res, err = call(t.Context(), t, b, "Shop_Big", `{"name":"`+strings.Repeat("x", 40)+`"}`)
-	if err != nil || !res.IsError || !strings.Contains(res.Content[0].Text, "The result has 51 bytes, and this tool returns at most 40.") {
+	if err != nil || !res.IsError || !strings.Contains(res.Content[0].Text, "The call succeeded, but its result is longer than 40 bytes, the most that this tool returns.") {
 		t.Errorf("%+v, %v", res, err)
 	}
 	warnings := strings.Join(b.Warnings(), "\n")

@@ -329,15 +329,19 @@ func TestBackendFails(t *testing.T) {
 	})
 	t.Run("sends 5 MB", func(t *testing.T) {
 		t.Parallel()
-		b := start(t, dynbackend.Start(t, map[string]string{"ping.proto": pingProto}, map[string]dynbackend.Method{
+		backend := dynbackend.Start(t, map[string]string{"ping.proto": pingProto}, map[string]dynbackend.Method{
 			"Echo": func(_ context.Context, _, response *dynamicpb.Message) error {
 				response.Set(response.Descriptor().Fields().ByName("text"), protoreflect.ValueOfString(strings.Repeat("x", 5<<20)))
 				return nil
 			},
-		}))
-		res, err := call(t.Context(), t, b, "Ping_Echo", `{}`)
+		})
+		res, err := call(t.Context(), t, start(t, backend, bridge.WithMaxResultBytes(6<<20)), "Ping_Echo", `{}`)
 		if err != nil || res.IsError || len(res.StructuredContent) < 5<<20 {
 			t.Errorf("%d bytes, isError %t, %v", len(res.StructuredContent), res.IsError, err)
+		}
+		res, err = call(t.Context(), t, start(t, backend), "Ping_Echo", `{}`)
+		if err != nil || !res.IsError || !strings.Contains(res.Content[0].Text, "The call succeeded, but its result is longer than 1048576 bytes") {
+			t.Errorf("%+v, %v", res, err)
 		}
 	})
 	t.Run("panics nobody", func(t *testing.T) {

@@ -32,9 +32,9 @@ func TestOperationWaits(t *testing.T) {
 		note       string // part of the text before it
 		isError    bool
 	}{
-		{name: "done at once", tool: "Jobs_Bake", state: baked("jobs.v1.Cake", "plum"), want: `{"flavour":"plum"}`},
+		{name: "done at once", tool: "Jobs_Bake", state: baked("jobs.v1.Cake", "plum"), want: `{"flavour":"plum","slices":"0"}`},
 		{name: "done at once, type not declared", tool: "Jobs_Surprise", state: baked("jobs.v1.Cake", "plum"),
-			want: `{"@type":"type.googleapis.com/jobs.v1.Cake","flavour":"plum"}`},
+			want: `{"@type":"type.googleapis.com/jobs.v1.Cake","flavour":"plum","slices":"0"}`},
 		{name: "another type than declared", tool: "Jobs_Bake", state: baked("jobs.v1.Order", "plum"),
 			want: `{"_operation":{"name":"operations/1","done":true,"response":{"@type":"type.googleapis.com/jobs.v1.Order","flavour":"plum"}}}`,
 			note: "not of the type"},
@@ -43,10 +43,10 @@ func TestOperationWaits(t *testing.T) {
 		{name: "no response", tool: "Jobs_Bake", state: []byte("\x0a\x01x\x18\x01"), want: `{}`},
 		{name: "failed", tool: "Jobs_Bake", state: failed("operations/1", code.Code_RESOURCE_EXHAUSTED, "no flour left"), want: "no flour left", isError: true},
 		{name: "no Operations service", tool: "Jobs_Bake", without: []string{"GetOperation"},
-			want: `{"_operation":{"name":"operations/1","metadata":{"@type":"type.googleapis.com/jobs.v1.Baking","step":"mix"}}}`,
+			want: `{"_operation":{"name":"operations/1","metadata":{"@type":"type.googleapis.com/jobs.v1.Baking","progressPercent":0,"step":"mix"},"done":false}}`,
 			note: "does not offer google.longrunning.Operations"},
 		{name: "state refused", tool: "Jobs_Bake", refuse: status.Error(codes.PermissionDenied, "not yours"),
-			want: `{"_operation":{"name":"operations/1","metadata":{"@type":"type.googleapis.com/jobs.v1.Baking","step":"mix"}}}`,
+			want: `{"_operation":{"name":"operations/1","metadata":{"@type":"type.googleapis.com/jobs.v1.Baking","progressPercent":0,"step":"mix"},"done":false}}`,
 			note: "could not be read (PERMISSION_DENIED)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestOperationProgress(t *testing.T) {
 	}()
 	res, err := b.Handle(t.Context(), r, heard)
 	<-ended
-	if err != nil || !strings.Contains(string(res.Body), `"structuredContent":{"flavour":"nut"}`) {
+	if err != nil || !strings.Contains(string(res.Body), `"structuredContent":{"flavour":"nut","slices":"0"}`) {
 		t.Fatalf("%s %v", res.Body, err)
 	}
 	var got []string
@@ -155,7 +155,7 @@ func TestOperationBound(t *testing.T) {
 		if err != nil || res.IsError {
 			t.Fatalf("%+v %v", res, err)
 		}
-		if want := `{"_operation":{"name":"operations/1","metadata":{"@type":"type.googleapis.com/jobs.v1.Baking","step":"mix"}}}`; string(res.StructuredContent) != want {
+		if want := `{"_operation":{"name":"operations/1","metadata":{"@type":"type.googleapis.com/jobs.v1.Baking","progressPercent":0,"step":"mix"},"done":false}}`; string(res.StructuredContent) != want {
 			t.Errorf("structured content %s, want %s", res.StructuredContent, want)
 		}
 		want := `The operation has been started and is still running. Do not start it again. Its name is "operations/1".` +
@@ -167,7 +167,7 @@ func TestOperationBound(t *testing.T) {
 			t.Errorf("%q has been cancelled", backend.cancelled)
 		}
 		res, err = call(t.Context(), t, b, "Operations_GetOperation", `{"name":"operations/1"}`)
-		if want := `{"name":"operations/1","metadata":{"@type":"type.googleapis.com/jobs.v1.Baking","step":"mix"}}`; err != nil || string(res.StructuredContent) != want {
+		if want := `{"name":"operations/1","metadata":{"@type":"type.googleapis.com/jobs.v1.Baking","progressPercent":0,"step":"mix"},"done":false}`; err != nil || string(res.StructuredContent) != want {
 			t.Errorf("the operation is %s, %v; want %s", res.StructuredContent, err, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/engine"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 // Defaults of the options.
@@ -30,6 +31,8 @@ const (
 	DefaultOperationWait = engine.DefaultOperationWait
 	// DefaultTaskTTL is how long the id of a task is good. See [WithTaskTTL].
 	DefaultTaskTTL = engine.DefaultTaskTTL
+	// DefaultMaxResultBytes is how many bytes of JSON or text a result may have.
+	DefaultMaxResultBytes = backend.DefaultMaxResult
 	// DefaultSchemaBytes is how long both schemas of a tool may be together.
 	DefaultSchemaBytes = schema.DefaultMaxBytes
 )
@@ -79,6 +82,34 @@ func WithRefresh(interval time.Duration) Option {
 func WithStreamLimits(messages, bytes int, d time.Duration) Option {
 	return func(c *config) { c.engine.Limits = backend.Limits{Messages: messages, Bytes: bytes, Time: d} }
 }
+
+// Output says what results have although it is zero or empty.
+type Output int
+
+// The outputs.
+const (
+	// AnswersOutput has booleans, numbers and enums without presence also where
+	// they are zero, unless that is an enum's value whose name ends in UNSPECIFIED,
+	// and empty lists and maps of the outermost message: an answer "no" is not the
+	// same as none.
+	AnswersOutput = Output(transcode.Answers)
+	// CanonicalOutput leaves all of that out, as canonical ProtoJSON does.
+	CanonicalOutput = Output(transcode.Canonical)
+	// AllOutput has every field without presence, empty strings too.
+	AllOutput = Output(transcode.All)
+)
+
+// WithOutput sets what results have although it is zero or empty. The schemas of
+// results require what is always there. The default is [AnswersOutput].
+func WithOutput(output Output) Option {
+	return func(c *config) { c.engine.Output = transcode.Output(output) }
+}
+
+// WithMaxResultBytes bounds the JSON or text of the results of methods that do not
+// stream, and the first message of a stream, in bytes; of a tool whose options
+// have max_result_bytes, that is the bound. A longer result is one with isError
+// that says how to ask for less. The default is [DefaultMaxResultBytes].
+func WithMaxResultBytes(n int) Option { return func(c *config) { c.engine.MaxResult = n } }
 
 // SchemaProfile says how much of JSON Schema the schemas of tools use.
 type SchemaProfile int

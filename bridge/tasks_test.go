@@ -64,7 +64,7 @@ func TestTask(t *testing.T) {
 		wire         []byte
 		result       string // part of it
 	}{
-		{"response", "completed", baked("jobs.v1.Cake", "plum"), `"structuredContent":{"flavour":"plum"}`},
+		{"response", "completed", baked("jobs.v1.Cake", "plum"), `"structuredContent":{"flavour":"plum","slices":"0"}`},
 		{"error", "completed", failed("operations/1", code.Code_NOT_FOUND, "no plums"), `no plums`},
 		{"cancelled", "cancelled", failed("operations/1", code.Code_CANCELLED, "enough"), ``},
 		{"unreadable", "failed", finished("jobs.v1.Cake", []byte{0xff}), ``},
@@ -139,8 +139,8 @@ func TestTaskOrResult(t *testing.T) {
 		tool    string
 		want    string // part of the result
 	}{
-		{"no operation", nil, nil, "Jobs_Look", `"structuredContent":{}`},
-		{"done at once", baked("jobs.v1.Cake", "nut"), nil, "Jobs_Bake", `"structuredContent":{"flavour":"nut"}`},
+		{"no operation", nil, nil, "Jobs_Look", `"structuredContent":{"slices":"0"}`},
+		{"done at once", baked("jobs.v1.Cake", "nut"), nil, "Jobs_Bake", `"structuredContent":{"flavour":"nut","slices":"0"}`},
 		{"no Operations service", nil, []string{"GetOperation"}, "Jobs_Bake", `"_operation":{"name":"operations/1"`},
 		{"a name too long", running(strings.Repeat("o", 3000), 0, "mix"), nil, "Jobs_Bake", `"_operation":{"name":"ooo`},
 		{"a name that is missing", running("", 0, "mix"), nil, "Jobs_Bake", `"_operation":{"metadata"`},
@@ -339,7 +339,7 @@ func TestTasksOnTheWire(t *testing.T) {
 				if !rev.Modern() {
 					result = ask("tasks/result", id)
 				}
-				if want := "map[flavour:plum]"; fmt.Sprint(result["structuredContent"]) != want {
+				if want := "map[flavour:plum slices:0]"; fmt.Sprint(result["structuredContent"]) != want {
 					t.Errorf("the result is %v", result)
 				}
 				id = begin()
@@ -400,7 +400,7 @@ func TestTaskNotifications(t *testing.T) {
 	all = heard.wait(t, 6)
 	for i, want := range []struct{ id, status, text string }{
 		{first.TaskID, "working", `mix`}, {second.TaskID, "working", `mix`},
-		{first.TaskID, "completed", `"structuredContent":{"flavour":"nut"}`},
+		{first.TaskID, "completed", `"structuredContent":{"flavour":"nut","slices":"0"}`},
 		{second.TaskID, "working", `oven`}, {second.TaskID, "cancelled", ``},
 	} {
 		var got struct{ TaskID, Status string }

@@ -137,27 +137,32 @@ func textual(media string) bool {
 }
 
 // bodyResult makes a CallToolResult of one google.api.HttpBody.
-func (p *Plan) bodyResult(message []byte, trailer *rpc.Trailer, r *protocol.Request) (*protocol.Result, error) {
+func (p *Plan) bodyResult(c *compiled, message []byte, trailer *rpc.Trailer, r *protocol.Request) (*protocol.Result, error) {
 	var b httpBody
 	if _, err := b.add(message, 0); err != nil {
 		return nil, err
 	}
-	return p.contentResult(&b, "", trailer, r), nil
+	return p.contentResult(c, &b, p.settings.MaxResult, "", trailer, r), nil
 }
 
 // bodiesResult makes a CallToolResult of a stream of them, which are the parts
 // of one content. It says so where parts are missing.
-func (p *Plan) bodiesResult(c *collector, trailer *rpc.Trailer, r *protocol.Request) *protocol.Result {
+func (p *Plan) bodiesResult(of *compiled, c *collector, trailer *rpc.Trailer, r *protocol.Request) *protocol.Result {
 	note := ""
 	if c.stop != stopEOF {
 		note = fmt.Sprintf("This is the beginning of the content, %d bytes: the stream was ended early (%s).", len(c.body.data), c.stop)
 	}
-	return p.contentResult(&c.body, note, trailer, r)
+	return p.contentResult(of, &c.body, c.first, note, trailer, r)
 }
 
-func (p *Plan) contentResult(b *httpBody, note string, trailer *rpc.Trailer, r *protocol.Request) *protocol.Result {
-	if most := p.settings.MaxResult; most > 0 && len(b.data) > most {
-		return status.TooLarge(len(b.data), most)
+// contentResult makes a result of a content, which has at most the given number of
+// bytes if it is text.
+func (p *Plan) contentResult(c *compiled, b *httpBody, most int, note string, trailer *rpc.Trailer, r *protocol.Request) *protocol.Result {
+	if !IsText(b.contentType, b.data) {
+		most = p.settings.MaxContent
+	}
+	if most > 0 && len(b.data) > most {
+		return status.TooLarge(most, narrowing(c.method.Input()))
 	}
 	body := b.append([]byte(`{"content":[`), "grpc://"+p.procedure, r.Meta.Revision)
 	if note != "" {

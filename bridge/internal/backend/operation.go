@@ -61,9 +61,12 @@ func NewOperations(p *Plan, response protoreflect.FullName) *Operations {
 			md = typ.Descriptor()
 			out.response = md
 		}
-		var err error
-		out.Codec, err = p.env.Codecs.Codec(md)
-		return out, err
+		codec, err := p.env.Codecs.Codec(md)
+		if err != nil {
+			return nil, err
+		}
+		out.Codec = p.settings.codec(codec)
+		return out, nil
 	})}
 }
 
@@ -73,7 +76,7 @@ const operationSchema = `{"type":"object","description":"The long-running operat
 	`"done":{"type":"boolean"},"response":{"type":"object"},"error":{"type":"object"}}}`
 
 // OutputSchema returns the schema of the structured content: that of the response, which is nil where its type is not known,
-// with [OperationMember] beside its members. As nothing in it is required, it
+// with [OperationMember] beside its members. None of them is required, so that it
 // accepts either.
 func (o *Operations) OutputSchema(schemas *schema.Renderer, response protoreflect.MessageDescriptor) (schema.Schema, error) {
 	out := schema.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
@@ -83,8 +86,17 @@ func (o *Operations) OutputSchema(schemas *schema.Renderer, response protoreflec
 			return out, err
 		}
 	}
-	out.JSON = schema.WithProperty(out.JSON, OperationMember, operationSchema)
+	out.JSON = schema.WithProperty(protocol.WithoutMember(out.JSON, "required"), OperationMember, operationSchema)
 	return out, nil
+}
+
+// tooLarge is [compiled.tooLarge].
+func (o *Operations) tooLarge(err error) (*protocol.Result, error) {
+	c, fault := o.plan.compiled()
+	if fault != nil {
+		return nil, fault
+	}
+	return c.tooLarge(err)
 }
 
 // Run is one operation. It is used by one goroutine at a time.
@@ -225,7 +237,7 @@ func (x *Run) Result() (*protocol.Result, error) {
 	}
 	value, warnings, err := codec.AppendJSON(nil, wire)
 	if err != nil {
-		return nil, err
+		return x.of.tooLarge(err)
 	}
 	return x.of.plan.operationResult("", value, warnings, x.trailer), nil
 }
@@ -240,7 +252,7 @@ func (x *Run) Unfinished(why string) (*protocol.Result, error) {
 	value := append(jsontok.AppendString([]byte{'{'}, OperationMember), ':')
 	value, warnings, err := c.out.AppendJSON(value, x.op.Wire)
 	if err != nil {
-		return nil, err
+		return c.tooLarge(err)
 	}
 	return x.of.plan.operationResult(why, append(value, '}'), warnings, x.trailer), nil
 }
@@ -248,9 +260,6 @@ func (x *Run) Unfinished(why string) (*protocol.Result, error) {
 // operationResult makes a CallToolResult of a value, with a text before it
 // where that is not empty.
 func (p *Plan) operationResult(text string, value []byte, warnings []string, trailer *rpc.Trailer) *protocol.Result {
-	if most := p.settings.MaxResult; most > 0 && len(value) > most {
-		return status.TooLarge(len(value), most)
-	}
 	var content mcpjson.Array
 	for _, s := range []string{text, string(value)} {
 		if s == "" {

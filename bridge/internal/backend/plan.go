@@ -41,13 +41,23 @@ type Env struct {
 	Log      *slog.Logger
 }
 
+// DefaultMaxResult is how many bytes of JSON or text a result may have where
+// nobody says otherwise.
+const DefaultMaxResult = 1 << 20
+
 // Settings are what is said of one method.
 type Settings struct {
 	// Limits bound what is collected of a stream of responses.
 	Limits Limits
-	// MaxResult is how many bytes of JSON or other content a result may have;
-	// a larger one is a result with isError. Zero is no bound.
+	// Output says what results have although it is zero or empty.
+	Output transcode.Output
+	// MaxResult is how many bytes of JSON or text a result may have; a larger one
+	// is a result with isError. Zero means DefaultMaxResult. Of a stream it bounds
+	// the first message, and Limits the others.
 	MaxResult int
+	// MaxContent is how many bytes any other content may have, or a result that
+	// is one of a tool itself. Zero is no bound.
+	MaxContent int
 	// Tool is set where the response is the result of a tool itself (see
 	// mcp.options.v1.Tool). The method must not stream.
 	Tool bool
@@ -70,14 +80,19 @@ type Plan struct {
 
 // compiled is what the calls of a method need.
 type compiled struct {
-	method  protoreflect.MethodDescriptor
-	in, out *transcode.Codec
-	rules   *validate.Checker
+	method protoreflect.MethodDescriptor
+	in     *transcode.Codec
+	// out writes results.
+	out   *transcode.Codec
+	rules *validate.Checker
 }
 
 // NewPlan returns the plan of a method.
 func NewPlan(env *Env, method protoreflect.MethodDescriptor, settings Settings) *Plan {
 	name := method.FullName()
+	if settings.MaxResult == 0 {
+		settings.MaxResult = DefaultMaxResult
+	}
 	return &Plan{
 		env:       env,
 		settings:  settings,
@@ -98,7 +113,7 @@ func NewPlan(env *Env, method protoreflect.MethodDescriptor, settings Settings) 
 			if err != nil {
 				return nil, err
 			}
-			c := &compiled{method: method, in: in, out: out}
+			c := &compiled{method: method, in: in, out: settings.codec(out)}
 			if env.Rules != nil {
 				c.rules = env.Rules.For(method.Input())
 			}
@@ -167,7 +182,9 @@ func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.
 		}
 	}
 	if p.Streams() {
-		return p.stream(ctx, call, &collector{out: c.out, limits: limits, observe: observe, bodies: p.HTTPBody()}, r)
+		first := max(p.settings.MaxResult, limits.Bytes)
+		out := c.out.Writing(p.settings.Output, first)
+		return p.stream(ctx, c, call, &collector{out: out, limits: limits, first: first, observe: observe, bodies: p.HTTPBody()}, r)
 	}
 	var response []byte
 	trailer, err := p.env.Caller.Call(ctx, call, func(message []byte) error {
@@ -178,7 +195,7 @@ func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.
 		return nil, callError(err, nil)
 	}
 	if p.HTTPBody() {
-		return p.bodyResult(response, trailer, r)
+		return p.bodyResult(c, response, trailer, r)
 	}
 	if p.settings.Tool {
 		return p.toolResult(c, response, trailer)
@@ -190,7 +207,7 @@ func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.
 	value, warnings, err := c.out.AppendJSON((*buf)[:0], response)
 	if err != nil {
 		values.Put(buf)
-		return nil, err
+		return c.tooLarge(err)
 	}
 	res := p.result(value, warnings, trailer) // holds a copy
 	if cap(value) <= maxKeptValue {
@@ -241,11 +258,25 @@ func (p *Plan) failure(e *CallError, tokenForwarded bool) (*protocol.Result, err
 	return res, nil
 }
 
+// codec returns what writes results.
+func (s Settings) codec(out *transcode.Codec) *transcode.Codec {
+	if s.Tool {
+		return out.Writing(transcode.Canonical, s.MaxContent)
+	}
+	return out.Writing(s.Output, s.MaxResult)
+}
+
+// tooLarge makes a result of the error that a response is too large, and returns
+// other errors as they are.
+func (c *compiled) tooLarge(err error) (*protocol.Result, error) {
+	if e, ok := errors.AsType[*transcode.SizeError](err); ok {
+		return status.TooLarge(e.Limit, narrowing(c.method.Input())), nil
+	}
+	return nil, err
+}
+
 // result makes a CallToolResult of a value.
 func (p *Plan) result(value []byte, warnings []string, trailer *rpc.Trailer) *protocol.Result {
-	if most := p.settings.MaxResult; most > 0 && len(value) > most {
-		return status.TooLarge(len(value), most)
-	}
 	return &protocol.Result{Body: Structured(value), Meta: p.meta(trailer, warnings)}
 }
 

@@ -18,6 +18,11 @@ type Reading struct {
 	ContentType string
 }
 
+// maxReading is how many bytes of JSON a reading may have. It is not for a model
+// alone, and therefore longer than a result; without a bound, messages of many
+// fields that are zero would be thousands of times as long as what was sent.
+const maxReading = 64 << 20
+
 // Read calls a method that does not stream. Arguments that do not fit are a
 // [*transcode.ArgumentError], a status other than OK is a [*CallError].
 func (p *Plan) Read(ctx context.Context, arguments json.RawMessage, r *protocol.Request) (*Reading, error) {
@@ -36,7 +41,7 @@ func (p *Plan) Read(ctx context.Context, arguments json.RawMessage, r *protocol.
 		}
 		return &Reading{Content: b.data, ContentType: strings.ToValidUTF8(b.contentType, "\uFFFD")}, nil
 	}
-	value, _, err := c.out.AppendJSON(nil, response)
+	value, _, err := c.out.Writing(p.settings.Output, maxReading).AppendJSON(nil, response)
 	if err != nil {
 		return nil, err
 	}

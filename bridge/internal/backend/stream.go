@@ -40,6 +40,8 @@ type collector struct {
 	out     *transcode.Codec
 	limits  Limits
 	observe Observer
+	// first is how long the first message may be, in bytes.
+	first int
 	// bodies is set where the messages are parts of one google.api.HttpBody.
 	bodies bool
 
@@ -68,6 +70,11 @@ func (c *collector) add(ctx context.Context, message []byte) error {
 		}
 		start := len(list)
 		list, warnings, err := c.out.AppendJSON(list, message)
+		if _, ok := errors.AsType[*transcode.SizeError](err); ok && c.count > 0 {
+			c.list = list[:before]
+			c.stop = stopBytes
+			return errEnough
+		}
 		if err != nil {
 			return err
 		}
@@ -122,15 +129,24 @@ func (c *collector) partial() json.RawMessage {
 }
 
 // stream performs a call whose responses are a stream.
-func (p *Plan) stream(ctx context.Context, call *rpc.Call, c *collector, r *protocol.Request) (*protocol.Result, error) {
+func (p *Plan) stream(ctx context.Context, of *compiled, call *rpc.Call, c *collector, r *protocol.Request) (*protocol.Result, error) {
 	callCtx := ctx
 	if c.limits.Time > 0 {
 		var cancel context.CancelFunc
 		callCtx, cancel = context.WithTimeout(ctx, c.limits.Time)
 		defer cancel()
 	}
-	trailer, err := p.env.Caller.Call(callCtx, call, func(message []byte) error { return c.add(callCtx, message) })
+	var tooLarge error
+	trailer, err := p.env.Caller.Call(callCtx, call, func(message []byte) error {
+		err := c.add(callCtx, message)
+		if _, ok := errors.AsType[*transcode.SizeError](err); ok {
+			tooLarge = err
+		}
+		return err
+	})
 	switch {
+	case tooLarge != nil:
+		return of.tooLarge(tooLarge)
 	case err == nil:
 		c.stop = stopEOF
 	case c.stop != "": // a limit has ended the call
@@ -140,7 +156,7 @@ func (p *Plan) stream(ctx context.Context, call *rpc.Call, c *collector, r *prot
 		return nil, callError(err, c.partial())
 	}
 	if c.bodies {
-		return p.bodiesResult(c, trailer, r), nil
+		return p.bodiesResult(of, c, trailer, r), nil
 	}
 	return p.result(c.append(nil, c.stop), c.warnings, trailer), nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/status"
 	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
@@ -38,10 +37,7 @@ func addRest(call *rpc.Call, r *protocol.Request) error {
 func (p *Plan) toolResult(c *compiled, response []byte, trailer *rpc.Trailer) (*protocol.Result, error) {
 	value, warnings, err := c.out.AppendJSON(nil, response)
 	if err != nil {
-		return nil, err
-	}
-	if most := p.settings.MaxResult; most > 0 && len(value) > most {
-		return status.TooLarge(len(value), most), nil
+		return c.tooLarge(err)
 	}
 	res, err := mcpjson.ReadResult(protocol.MethodCallTool, value, true)
 	if err != nil {

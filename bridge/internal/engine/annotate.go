@@ -132,7 +132,7 @@ func (s *said) rename(cfg *config, methods []protoreflect.MethodDescriptor, take
 // settings returns what the plan of a method is told.
 func (s *said) settings(cfg *config, method protoreflect.FullName) backend.Settings {
 	o := s.methods[method]
-	out := backend.Settings{Limits: cfg.Limits, MaxResult: int(o.GetMaxResultBytes()), Tool: o.GetTool() != nil}
+	out := backend.Settings{Limits: cfg.Limits, Output: cfg.Output, MaxResult: cfg.MaxResult, Tool: o.GetTool() != nil}
 	if n := o.GetStream().GetMessages(); n > 0 {
 		out.Limits.Messages = int(n)
 	}
@@ -142,8 +142,9 @@ func (s *said) settings(cfg *config, method protoreflect.FullName) backend.Setti
 	if d := o.GetStream().GetTime().AsDuration(); d > 0 {
 		out.Limits.Time = d
 	}
-	if out.MaxResult > 0 {
-		out.Limits.Bytes = min(out.Limits.Bytes, out.MaxResult)
+	if n := int(o.GetMaxResultBytes()); n > 0 {
+		out.MaxResult, out.MaxContent = n, n
+		out.Limits.Bytes = min(out.Limits.Bytes, n)
 	}
 	return out
 }

@@ -133,13 +133,13 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	if !slices.Contains(slices.Collect(maps.Values(c.names)), DescribeTypeTool) {
 		shape.DescribeTool = DescribeTypeTool
 	}
-	shape.Comment = cfg.comment
+	shape.Comment, shape.Output = cfg.comment, cfg.Output
 	schemas := schema.New(shape)
 	tools := make([]*tool, len(methods))
 	parallel.Each(len(methods), func(i int) {
 		method := methods[i]
 		said := says.methods[method.FullName()]
-		t := &tool{Tool: describe(method, said), plan: plans[method.FullName()]}
+		t := &tool{Tool: describe(cfg, method, said), plan: plans[method.FullName()]}
 		t.Name = c.names[method.FullName()]
 		var err error
 		if err = t.render(schemas, cfg.Schema.MaxBytes, method, said.GetTool(), origin[method.FullName()]); err == nil {
@@ -185,14 +185,14 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	return c, nil
 }
 
-func describe(method protoreflect.MethodDescriptor, said *optionsv1.MethodOptions) Tool {
+func describe(cfg *config, method protoreflect.MethodDescriptor, said *optionsv1.MethodOptions) Tool {
 	description := said.GetDescription()
 	switch {
 	case description != "":
 	case said.GetTool() != nil:
 		description = schema.ToolDescription(method)
 	default:
-		description = schema.Description(method)
+		description = schema.Description(method, cfg.Output)
 	}
 	return Tool{
 		Method:      string(method.FullName()),

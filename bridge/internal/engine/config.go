@@ -10,6 +10,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/options"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/schema"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/internal/seal"
 )
 
@@ -46,6 +47,8 @@ type Config struct {
 	Refresh              time.Duration
 	PageSize             int
 	Limits               backend.Limits
+	Output               transcode.Output
+	MaxResult            int    // of JSON or text, in bytes
 	Rules                bool   // check requests against protovalidate rules
 	NoConfirm            bool   // call without asking the user first
 	Options              []byte // a mcp.options.v1.File as YAML, or nil
@@ -64,6 +67,8 @@ func DefaultConfig(name, version string) Config {
 		Timeout: DefaultTimeout, PageSize: DefaultPageSize,
 		Rules:         true,
 		Schema:        schema.Options{MaxBytes: schema.DefaultMaxBytes},
+		Output:        transcode.Answers,
+		MaxResult:     backend.DefaultMaxResult,
 		Limits:        backend.Limits{Messages: DefaultStreamMessages, Bytes: DefaultStreamBytes, Time: DefaultStreamTime},
 		Log:           slog.New(slog.DiscardHandler),
 		OperationWait: DefaultOperationWait, TaskTTL: DefaultTaskTTL,
@@ -102,6 +107,12 @@ func newConfig(from Config) (*config, error) {
 	}
 	if c.Limits.Messages < 1 || c.Limits.Bytes < 1 || c.Limits.Time <= 0 {
 		errs = append(errs, fmt.Errorf("the stream limits of %d messages, %d bytes and %v must all be above zero", c.Limits.Messages, c.Limits.Bytes, c.Limits.Time))
+	}
+	if c.Output < transcode.Canonical || c.Output > transcode.All {
+		errs = append(errs, fmt.Errorf("there is no output %d", c.Output))
+	}
+	if c.MaxResult < 1 {
+		errs = append(errs, fmt.Errorf("results of at most %d bytes: want 1 or more", c.MaxResult))
 	}
 	if p := c.Schema.Profile; p != schema.Portable && p != schema.Full {
 		errs = append(errs, fmt.Errorf("there is no schema profile %d", p))

@@ -139,7 +139,7 @@ func (w *writer) trim(t *tree, m mode) Schema {
 	for _, required := range []bool{true, false} {
 		for i := range root.props {
 			p := &root.props[i]
-			if p.required != required || room <= 0 {
+			if root.requires(p) != required || room <= 0 {
 				continue
 			}
 			size := sizes.propertySize(p, m) + len(",")

@@ -63,7 +63,7 @@ func (c *cache) enum(fd protoreflect.FieldDescriptor, says fieldRules) *value {
 		return &value{keywords: typeNull}
 	}
 	// Where presence is implicit, zero is the same as absent.
-	key := enumKey{ed, !fd.IsList() && !isMapValue(fd) && !fd.HasPresence()}
+	key := enumKey{ed, !fd.IsList() && !isMapValue(fd) && !fd.HasPresence() && (c.dir != output || c.output != transcode.All)}
 	if keep := says.enumFilter(ed); keep != nil {
 		if e := c.newEnum(ed, key.hideZero, keep, maxEnumText); e.total > 0 {
 			return &value{enum: e}

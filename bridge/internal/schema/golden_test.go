@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -50,7 +52,7 @@ func TestGoldenSchemas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in, out := schemas(t, find[protoreflect.MessageDescriptor](t, files, name), Options{})
+			in, out := schemas(t, find[protoreflect.MessageDescriptor](t, files, name), Options{Output: transcode.Answers})
 			golden(t, name+".golden", []byte("-- input --\n"+indent(t, in)+"\n-- output --\n"+indent(t, out)+"\n"))
 		})
 	}
@@ -62,7 +64,7 @@ func TestGoldenFull(t *testing.T) {
 	for _, name := range []string{
 		"sink.v1.Presence", "sink.v1.Collections", "sink.v1.Tree", "sink.v1.WellKnown", "sink.v2.Legacy", "sink.v3.Modern",
 	} {
-		in, out := schemas(t, find[protoreflect.MessageDescriptor](t, files, name), Options{Profile: Full})
+		in, out := schemas(t, find[protoreflect.MessageDescriptor](t, files, name), Options{Profile: Full, Output: transcode.Answers})
 		golden(t, name+".full.golden", []byte("-- input --\n"+indent(t, in)+"\n-- output --\n"+indent(t, out)+"\n"))
 	}
 }
@@ -88,7 +90,7 @@ func TestGoldenTools(t *testing.T) {
 	var b strings.Builder
 	for i := range service.Methods().Len() {
 		m := service.Methods().Get(i)
-		fmt.Fprintf(&b, "%s\n%s\n%s\n\n", m.Name(), Description(m), indent(t, Annotations(m)))
+		fmt.Fprintf(&b, "%s\n%s\n%s\n\n", m.Name(), Description(m, transcode.Answers), indent(t, Annotations(m)))
 	}
 	golden(t, "tools.golden", []byte(b.String()))
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 // cache is what schemas of one direction share. It is filled as they are
@@ -18,6 +20,7 @@ type cache struct {
 	dir        direction
 	full       bool
 	tool       string // the tool that describes types, or ""
+	output     transcode.Output
 	comment    func(protoreflect.FieldDescriptor) string
 	predefined *predefined
 	facts      *factBook
@@ -61,9 +64,11 @@ type fieldInfo struct {
 	doc      string // the author's words
 	lead     string // our words that must be read first
 	rule     string // our words that must not be lost
-	required bool
-	value    *value
-	heads    atomic.Pointer[head]
+	required bool   // at every place of the message
+	// outermost is set where the property is required in the root only.
+	outermost bool
+	value     *value
+	heads     atomic.Pointer[head]
 	// child is the message that value holds, once it was asked for.
 	child atomic.Pointer[messageInfo]
 }
@@ -200,6 +205,9 @@ func (c *cache) addFields(info *messageInfo) {
 		}
 		f.required = (c.dir == input || c.dir == reference && !o.outputOnly) &&
 			(says.required() || group == nil && (o.required || fd.Cardinality() == protoreflect.Required))
+		if c.dir == output {
+			f.required, f.outermost = c.output.Writes(fd, false), c.output.Writes(fd, true)
+		}
 		if shape != nil {
 			f.value = c.shaped(fd, shape.Fields[i], says)
 		} else {

@@ -15,10 +15,13 @@ import (
 	_ "google.golang.org/grpc/health/grpc_health_v1"
 	_ "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	_ "google.golang.org/protobuf/types/known/apipb"
 	_ "google.golang.org/protobuf/types/pluginpb"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 // everything returns the messages of testdata and all that are linked in.
@@ -50,6 +53,40 @@ func TestOutputAcceptsWhatProtoJSONWrites(t *testing.T) {
 					t.Fatalf("%s: %v", md.FullName(), err)
 				}
 				if err := accepts(t, s, wrapped(md, b)); err != nil {
+					t.Fatalf("%s: %v\nJSON: %s\nschema: %s", md.FullName(), err, b, out)
+				}
+			}
+		}
+	}
+}
+
+// TestOutputRequiresWhatIsAlwaysThere tests that results have what their schema
+// requires, whatever they show of what is zero.
+func TestOutputRequiresWhatIsAlwaysThere(t *testing.T) {
+	t.Parallel()
+	for seed, md := range everything(t) {
+		codec, err := transcode.New(md, protoregistry.GlobalTypes, transcode.Options{})
+		if err != nil {
+			continue // it is no message of a tool
+		}
+		for _, opts := range []Options{
+			{Output: transcode.Answers}, {Output: transcode.Answers, Profile: Full}, {Output: transcode.All, MaxBytes: MinMaxBytes},
+		} {
+			_, out := schemas(t, md, opts)
+			s := validator(t, out)
+			f := filler{Rand: rand.New(rand.NewPCG(uint64(seed), 4))}
+			for i := range rounds {
+				var wire []byte
+				if i > 0 {
+					if wire, err = (proto.MarshalOptions{AllowPartial: true}).Marshal(f.message(md, 4).Interface()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				b, _, err := codec.Writing(opts.Output, 0).AppendJSON(nil, wire)
+				if err != nil {
+					t.Fatalf("%s: %v", md.FullName(), err)
+				}
+				if err := accepts(t, s, b); err != nil {
 					t.Fatalf("%s: %v\nJSON: %s\nschema: %s", md.FullName(), err, b, out)
 				}
 			}
@@ -126,7 +163,7 @@ func TestToolsOfLinkedInMethods(t *testing.T) {
 		if !toolName.MatchString(names[m.FullName()]) {
 			t.Errorf("%s: name %q", m.FullName(), names[m.FullName()])
 		}
-		if d := Description(m); d == "" || len(d) > maxText {
+		if d := Description(m, transcode.Answers); d == "" || len(d) > maxText {
 			t.Errorf("%s: description %q", m.FullName(), d)
 		}
 		if Title(m) == "" || !json.Valid(Annotations(m)) {

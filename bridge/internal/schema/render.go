@@ -156,14 +156,14 @@ func (w *writer) members(o *object, keep func(int) bool) {
 		}
 		first = false
 		w.property(&o.props[i])
-		required = required || o.props[i].required
+		required = required || o.requires(&o.props[i])
 	}
 	w.raw("}")
 	if required {
 		w.raw(`,"required":[`)
 		first = true
 		for i := range o.props {
-			if !o.props[i].required || keep != nil && !keep(i) {
+			if !o.requires(&o.props[i]) || keep != nil && !keep(i) {
 				continue
 			}
 			if !first {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 // Limits of one schema.
@@ -48,6 +50,9 @@ type Options struct {
 	MaxBytes int
 	// Profile is how much of JSON Schema is used.
 	Profile Profile
+	// Output says what results have although it is zero or empty: properties that
+	// are always there are required.
+	Output transcode.Output
 	// DescribeTool is the name of a tool that tells of a type on its own, see
 	// [Renderer.Type]. Where a schema leaves out a part of a type, it names
 	// the type and this tool. Empty means that there is no such tool.
@@ -134,6 +139,7 @@ func New(opts Options) *Renderer {
 		c.dir = dir
 		c.full = opts.Profile == Full
 		c.tool = clip(opts.DescribeTool, maxToolText)
+		c.output = opts.Output
 		c.comment = opts.Comment
 		c.predefined, c.facts = extensions, facts
 	}
@@ -158,9 +164,9 @@ func (r *Renderer) Input(md protoreflect.MessageDescriptor) (Schema, error) {
 }
 
 // Output returns the schema of the JSON that a message of type md becomes. It
-// accepts every such JSON: nothing is required, because zero values are left
-// out, unknown members are allowed, and rules are not repeated, because
-// backends may break them.
+// accepts every such JSON: what is required is only what [Options.Output] always
+// has, unknown members are allowed, and rules are not repeated, because backends
+// may break them.
 //
 // Fields that only the client sets (field_behavior INPUT_ONLY) are left out.
 // The error is not nil only where md is nil or unresolved.

@@ -40,6 +40,12 @@ type object struct {
 	collapsed bool
 }
 
+// requires reports whether a property of the object is always there. A root that
+// the schema refers to is described as what it is at all its places.
+func (o *object) requires(p *property) bool {
+	return p.required || p.outermost && o.owner == nil && !o.shared
+}
+
 // property is a member of an object.
 type property struct {
 	*fieldInfo
@@ -77,7 +83,7 @@ func (b *builder) tree(md protoreflect.MessageDescriptor) *tree {
 			info.doc = v.rule
 			return &tree{root: root}
 		}
-		f := &fieldInfo{name: WrapKey, required: b.dir != output, value: v}
+		f := &fieldInfo{name: WrapKey, required: true, value: v}
 		info.fields = []*fieldInfo{f}
 		root.props = []property{{fieldInfo: f}}
 		return &tree{root: root}

@@ -135,10 +135,10 @@ func Arguments(err *transcode.ArgumentError) *protocol.Result {
 	return failure(b.String(), "")
 }
 
-// TooLarge returns the result for one that is larger than its tool may return.
-func TooLarge(size, most int) *protocol.Result {
-	return failure(fmt.Sprintf("The result has %d bytes, and this tool returns at most %d. The call itself succeeded. "+
-		"Ask for less: a smaller page, fewer fields or a narrower filter.", size, most))
+// TooLarge returns the result for one that is larger than its tool may return, in
+// bytes. The advice says how to ask for less.
+func TooLarge(most int, advice string) *protocol.Result {
+	return failure(fmt.Sprintf("The call succeeded, but its result is longer than %d bytes, the most that this tool returns. %s", most, advice))
 }
 
 // Refused returns the result for a call that was not made, with the reason.
