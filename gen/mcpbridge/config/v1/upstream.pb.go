@@ -28,6 +28,65 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Output says what results have although it is zero or empty.
+type Output int32
+
+const (
+	// The default.
+	Output_OUTPUT_UNSPECIFIED Output = 0
+	// Nothing, as in canonical ProtoJSON: an answer "no" can be `{}`.
+	Output_OUTPUT_CANONICAL Output = 1
+	// Booleans, numbers and enums without presence, at any depth, apart from an
+	// enum's zero whose name ends in `UNSPECIFIED`, and empty lists and maps of the
+	// outermost message.
+	Output_OUTPUT_ANSWERS Output = 2
+	// Every field without presence, empty strings too.
+	Output_OUTPUT_ALL Output = 3
+)
+
+// Enum value maps for Output.
+var (
+	Output_name = map[int32]string{
+		0: "OUTPUT_UNSPECIFIED",
+		1: "OUTPUT_CANONICAL",
+		2: "OUTPUT_ANSWERS",
+		3: "OUTPUT_ALL",
+	}
+	Output_value = map[string]int32{
+		"OUTPUT_UNSPECIFIED": 0,
+		"OUTPUT_CANONICAL":   1,
+		"OUTPUT_ANSWERS":     2,
+		"OUTPUT_ALL":         3,
+	}
+)
+
+func (x Output) Enum() *Output {
+	p := new(Output)
+	*p = x
+	return p
+}
+
+func (x Output) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Output) Descriptor() protoreflect.EnumDescriptor {
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[0].Descriptor()
+}
+
+func (Output) Type() protoreflect.EnumType {
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[0]
+}
+
+func (x Output) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Output.Descriptor instead.
+func (Output) EnumDescriptor() ([]byte, []int) {
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{0}
+}
+
 // Process says who shares a process of a command.
 type Process int32
 
@@ -65,11 +124,11 @@ func (x Process) String() string {
 }
 
 func (Process) Descriptor() protoreflect.EnumDescriptor {
-	return file_mcpbridge_config_v1_upstream_proto_enumTypes[0].Descriptor()
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[1].Descriptor()
 }
 
 func (Process) Type() protoreflect.EnumType {
-	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[0]
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[1]
 }
 
 func (x Process) Number() protoreflect.EnumNumber {
@@ -78,7 +137,7 @@ func (x Process) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Process.Descriptor instead.
 func (Process) EnumDescriptor() ([]byte, []int) {
-	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{0}
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{1}
 }
 
 // Prefix says whether public names start with the name of their upstream.
@@ -120,11 +179,11 @@ func (x Prefix) String() string {
 }
 
 func (Prefix) Descriptor() protoreflect.EnumDescriptor {
-	return file_mcpbridge_config_v1_upstream_proto_enumTypes[1].Descriptor()
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[2].Descriptor()
 }
 
 func (Prefix) Type() protoreflect.EnumType {
-	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[1]
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[2]
 }
 
 func (x Prefix) Number() protoreflect.EnumNumber {
@@ -133,7 +192,7 @@ func (x Prefix) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Prefix.Descriptor instead.
 func (Prefix) EnumDescriptor() ([]byte, []int) {
-	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{1}
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{2}
 }
 
 // SchemaProfile is how much of JSON Schema is used.
@@ -174,11 +233,11 @@ func (x SchemaProfile) String() string {
 }
 
 func (SchemaProfile) Descriptor() protoreflect.EnumDescriptor {
-	return file_mcpbridge_config_v1_upstream_proto_enumTypes[2].Descriptor()
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[3].Descriptor()
 }
 
 func (SchemaProfile) Type() protoreflect.EnumType {
-	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[2]
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[3]
 }
 
 func (x SchemaProfile) Number() protoreflect.EnumNumber {
@@ -187,7 +246,7 @@ func (x SchemaProfile) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SchemaProfile.Descriptor instead.
 func (SchemaProfile) EnumDescriptor() ([]byte, []int) {
-	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{2}
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{3}
 }
 
 // Upstream is an API or an MCP server. It has either a URL or a command.
@@ -294,9 +353,16 @@ type Upstream struct {
 	TrustAnnotations bool `protobuf:"varint,31,opt,name=trust_annotations,json=trustAnnotations,proto3" json:"trust_annotations,omitempty"`
 	// Whether names start with the name of this upstream, by default as
 	// `defaults.prefix` says.
-	Prefix        Prefix `protobuf:"varint,32,opt,name=prefix,proto3,enum=mcpbridge.config.v1.Prefix" json:"prefix,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Prefix Prefix `protobuf:"varint,32,opt,name=prefix,proto3,enum=mcpbridge.config.v1.Prefix" json:"prefix,omitempty"`
+	// What results of an API have although it is zero or empty. The schemas of
+	// results require what is always there.
+	Output Output `protobuf:"varint,33,opt,name=output,proto3,enum=mcpbridge.config.v1.Output" json:"output,omitempty"`
+	// How many bytes of JSON or text a result of an API may have, and the first
+	// message of a stream. A longer one is an error that tells the model how to ask
+	// for less. A method has its own bound by `max_result_bytes` in `options`.
+	MaxResultBytes int32 `protobuf:"varint,34,opt,name=max_result_bytes,json=maxResultBytes,proto3" json:"max_result_bytes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Upstream) Reset() {
@@ -551,6 +617,20 @@ func (x *Upstream) GetPrefix() Prefix {
 		return x.Prefix
 	}
 	return Prefix_PREFIX_UNSPECIFIED
+}
+
+func (x *Upstream) GetOutput() Output {
+	if x != nil {
+		return x.Output
+	}
+	return Output_OUTPUT_UNSPECIFIED
+}
+
+func (x *Upstream) GetMaxResultBytes() int32 {
+	if x != nil {
+		return x.MaxResultBytes
+	}
+	return 0
 }
 
 // UpstreamTls is the TLS towards an upstream.
@@ -950,7 +1030,7 @@ var File_mcpbridge_config_v1_upstream_proto protoreflect.FileDescriptor
 
 const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\n" +
-	"\"mcpbridge/config/v1/upstream.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1cmcp/options/v1/options.proto\x1a!mcpbridge/config/v1/options.proto\"\xef\x0f\n" +
+	"\"mcpbridge/config/v1/upstream.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1cmcp/options/v1/options.proto\x1a!mcpbridge/config/v1/options.proto\"\xfb\x10\n" +
 	"\bUpstream\x12\x1a\n" +
 	"\x03url\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x03url\x12s\n" +
 	"\acommand\x18\x02 \x03(\tBY\xbaHV\xba\x01S\n" +
@@ -995,7 +1075,11 @@ const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\x05tools\x18\x1d \x01(\v2\x1a.mcpbridge.config.v1.ToolsR\x05tools\x12E\n" +
 	"\tresources\x18\x1e \x03(\tB'\xbaH$\x92\x01!\x18\x01\"\x1dr\x1b2\x19^[A-Za-z][A-Za-z0-9+.-]*:R\tresources\x12+\n" +
 	"\x11trust_annotations\x18\x1f \x01(\bR\x10trustAnnotations\x12=\n" +
-	"\x06prefix\x18  \x01(\x0e2\x1b.mcpbridge.config.v1.PrefixB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06prefix\x1a6\n" +
+	"\x06prefix\x18  \x01(\x0e2\x1b.mcpbridge.config.v1.PrefixB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06prefix\x12J\n" +
+	"\x06output\x18! \x01(\x0e2\x1b.mcpbridge.config.v1.OutputB\x15\xbaH\x05\x82\x01\x02\x10\x01°\x19\t\n" +
+	"\aanswersR\x06output\x12>\n" +
+	"\x10max_result_bytes\x18\" \x01(\x05B\x14\xbaH\x04\x1a\x02(\x00°\x19\t\n" +
+	"\a1048576R\x0emaxResultBytes\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a]\n" +
@@ -1043,7 +1127,16 @@ const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12=\n" +
 	"\vannotations\x18\x03 \x01(\v2\x1b.mcp.options.v1.AnnotationsR\vannotations\x12)\n" +
-	"\x03set\x18\x04 \x01(\v2\x17.google.protobuf.StructR\x03set*l\n" +
+	"\x03set\x18\x04 \x01(\v2\x17.google.protobuf.StructR\x03set*\x85\x01\n" +
+	"\x06Output\x12\x16\n" +
+	"\x12OUTPUT_UNSPECIFIED\x10\x00\x12%\n" +
+	"\x10OUTPUT_CANONICAL\x10\x01\x1a\x0f\xba\xb0\x19\v\n" +
+	"\tcanonical\x12!\n" +
+	"\x0eOUTPUT_ANSWERS\x10\x02\x1a\r\xba\xb0\x19\t\n" +
+	"\aanswers\x12\x19\n" +
+	"\n" +
+	"OUTPUT_ALL\x10\x03\x1a\t\xba\xb0\x19\x05\n" +
+	"\x03all*l\n" +
 	"\aProcess\x12\x17\n" +
 	"\x13PROCESS_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x0ePROCESS_SHARED\x10\x01\x1a\f\xba\xb0\x19\b\n" +
@@ -1078,56 +1171,58 @@ func file_mcpbridge_config_v1_upstream_proto_rawDescGZIP() []byte {
 	return file_mcpbridge_config_v1_upstream_proto_rawDescData
 }
 
-var file_mcpbridge_config_v1_upstream_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_mcpbridge_config_v1_upstream_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_mcpbridge_config_v1_upstream_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_mcpbridge_config_v1_upstream_proto_goTypes = []any{
-	(Process)(0),                // 0: mcpbridge.config.v1.Process
-	(Prefix)(0),                 // 1: mcpbridge.config.v1.Prefix
-	(SchemaProfile)(0),          // 2: mcpbridge.config.v1.SchemaProfile
-	(*Upstream)(nil),            // 3: mcpbridge.config.v1.Upstream
-	(*UpstreamTls)(nil),         // 4: mcpbridge.config.v1.UpstreamTls
-	(*HeaderValues)(nil),        // 5: mcpbridge.config.v1.HeaderValues
-	(*Stream)(nil),              // 6: mcpbridge.config.v1.Stream
-	(*Schema)(nil),              // 7: mcpbridge.config.v1.Schema
-	(*Tools)(nil),               // 8: mcpbridge.config.v1.Tools
-	(*Override)(nil),            // 9: mcpbridge.config.v1.Override
-	nil,                         // 10: mcpbridge.config.v1.Upstream.EnvEntry
-	nil,                         // 11: mcpbridge.config.v1.Upstream.HeadersEntry
-	nil,                         // 12: mcpbridge.config.v1.Tools.RenameEntry
-	nil,                         // 13: mcpbridge.config.v1.Tools.OverrideEntry
-	(*durationpb.Duration)(nil), // 14: google.protobuf.Duration
-	(*v1.File)(nil),             // 15: mcp.options.v1.File
-	(*v1.Annotations)(nil),      // 16: mcp.options.v1.Annotations
-	(*structpb.Struct)(nil),     // 17: google.protobuf.Struct
+	(Output)(0),                 // 0: mcpbridge.config.v1.Output
+	(Process)(0),                // 1: mcpbridge.config.v1.Process
+	(Prefix)(0),                 // 2: mcpbridge.config.v1.Prefix
+	(SchemaProfile)(0),          // 3: mcpbridge.config.v1.SchemaProfile
+	(*Upstream)(nil),            // 4: mcpbridge.config.v1.Upstream
+	(*UpstreamTls)(nil),         // 5: mcpbridge.config.v1.UpstreamTls
+	(*HeaderValues)(nil),        // 6: mcpbridge.config.v1.HeaderValues
+	(*Stream)(nil),              // 7: mcpbridge.config.v1.Stream
+	(*Schema)(nil),              // 8: mcpbridge.config.v1.Schema
+	(*Tools)(nil),               // 9: mcpbridge.config.v1.Tools
+	(*Override)(nil),            // 10: mcpbridge.config.v1.Override
+	nil,                         // 11: mcpbridge.config.v1.Upstream.EnvEntry
+	nil,                         // 12: mcpbridge.config.v1.Upstream.HeadersEntry
+	nil,                         // 13: mcpbridge.config.v1.Tools.RenameEntry
+	nil,                         // 14: mcpbridge.config.v1.Tools.OverrideEntry
+	(*durationpb.Duration)(nil), // 15: google.protobuf.Duration
+	(*v1.File)(nil),             // 16: mcp.options.v1.File
+	(*v1.Annotations)(nil),      // 17: mcp.options.v1.Annotations
+	(*structpb.Struct)(nil),     // 18: google.protobuf.Struct
 }
 var file_mcpbridge_config_v1_upstream_proto_depIdxs = []int32{
-	10, // 0: mcpbridge.config.v1.Upstream.env:type_name -> mcpbridge.config.v1.Upstream.EnvEntry
-	0,  // 1: mcpbridge.config.v1.Upstream.process:type_name -> mcpbridge.config.v1.Process
-	14, // 2: mcpbridge.config.v1.Upstream.probe:type_name -> google.protobuf.Duration
-	4,  // 3: mcpbridge.config.v1.Upstream.tls:type_name -> mcpbridge.config.v1.UpstreamTls
-	11, // 4: mcpbridge.config.v1.Upstream.headers:type_name -> mcpbridge.config.v1.Upstream.HeadersEntry
-	15, // 5: mcpbridge.config.v1.Upstream.options:type_name -> mcp.options.v1.File
-	14, // 6: mcpbridge.config.v1.Upstream.timeout:type_name -> google.protobuf.Duration
-	14, // 7: mcpbridge.config.v1.Upstream.refresh:type_name -> google.protobuf.Duration
-	6,  // 8: mcpbridge.config.v1.Upstream.stream:type_name -> mcpbridge.config.v1.Stream
-	7,  // 9: mcpbridge.config.v1.Upstream.schema:type_name -> mcpbridge.config.v1.Schema
-	14, // 10: mcpbridge.config.v1.Upstream.operation_wait:type_name -> google.protobuf.Duration
-	14, // 11: mcpbridge.config.v1.Upstream.task_ttl:type_name -> google.protobuf.Duration
-	8,  // 12: mcpbridge.config.v1.Upstream.tools:type_name -> mcpbridge.config.v1.Tools
-	1,  // 13: mcpbridge.config.v1.Upstream.prefix:type_name -> mcpbridge.config.v1.Prefix
-	14, // 14: mcpbridge.config.v1.Stream.time:type_name -> google.protobuf.Duration
-	2,  // 15: mcpbridge.config.v1.Schema.profile:type_name -> mcpbridge.config.v1.SchemaProfile
-	12, // 16: mcpbridge.config.v1.Tools.rename:type_name -> mcpbridge.config.v1.Tools.RenameEntry
-	13, // 17: mcpbridge.config.v1.Tools.override:type_name -> mcpbridge.config.v1.Tools.OverrideEntry
-	16, // 18: mcpbridge.config.v1.Override.annotations:type_name -> mcp.options.v1.Annotations
-	17, // 19: mcpbridge.config.v1.Override.set:type_name -> google.protobuf.Struct
-	5,  // 20: mcpbridge.config.v1.Upstream.HeadersEntry.value:type_name -> mcpbridge.config.v1.HeaderValues
-	9,  // 21: mcpbridge.config.v1.Tools.OverrideEntry.value:type_name -> mcpbridge.config.v1.Override
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	11, // 0: mcpbridge.config.v1.Upstream.env:type_name -> mcpbridge.config.v1.Upstream.EnvEntry
+	1,  // 1: mcpbridge.config.v1.Upstream.process:type_name -> mcpbridge.config.v1.Process
+	15, // 2: mcpbridge.config.v1.Upstream.probe:type_name -> google.protobuf.Duration
+	5,  // 3: mcpbridge.config.v1.Upstream.tls:type_name -> mcpbridge.config.v1.UpstreamTls
+	12, // 4: mcpbridge.config.v1.Upstream.headers:type_name -> mcpbridge.config.v1.Upstream.HeadersEntry
+	16, // 5: mcpbridge.config.v1.Upstream.options:type_name -> mcp.options.v1.File
+	15, // 6: mcpbridge.config.v1.Upstream.timeout:type_name -> google.protobuf.Duration
+	15, // 7: mcpbridge.config.v1.Upstream.refresh:type_name -> google.protobuf.Duration
+	7,  // 8: mcpbridge.config.v1.Upstream.stream:type_name -> mcpbridge.config.v1.Stream
+	8,  // 9: mcpbridge.config.v1.Upstream.schema:type_name -> mcpbridge.config.v1.Schema
+	15, // 10: mcpbridge.config.v1.Upstream.operation_wait:type_name -> google.protobuf.Duration
+	15, // 11: mcpbridge.config.v1.Upstream.task_ttl:type_name -> google.protobuf.Duration
+	9,  // 12: mcpbridge.config.v1.Upstream.tools:type_name -> mcpbridge.config.v1.Tools
+	2,  // 13: mcpbridge.config.v1.Upstream.prefix:type_name -> mcpbridge.config.v1.Prefix
+	0,  // 14: mcpbridge.config.v1.Upstream.output:type_name -> mcpbridge.config.v1.Output
+	15, // 15: mcpbridge.config.v1.Stream.time:type_name -> google.protobuf.Duration
+	3,  // 16: mcpbridge.config.v1.Schema.profile:type_name -> mcpbridge.config.v1.SchemaProfile
+	13, // 17: mcpbridge.config.v1.Tools.rename:type_name -> mcpbridge.config.v1.Tools.RenameEntry
+	14, // 18: mcpbridge.config.v1.Tools.override:type_name -> mcpbridge.config.v1.Tools.OverrideEntry
+	17, // 19: mcpbridge.config.v1.Override.annotations:type_name -> mcp.options.v1.Annotations
+	18, // 20: mcpbridge.config.v1.Override.set:type_name -> google.protobuf.Struct
+	6,  // 21: mcpbridge.config.v1.Upstream.HeadersEntry.value:type_name -> mcpbridge.config.v1.HeaderValues
+	10, // 22: mcpbridge.config.v1.Tools.OverrideEntry.value:type_name -> mcpbridge.config.v1.Override
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_mcpbridge_config_v1_upstream_proto_init() }
@@ -1142,7 +1237,7 @@ func file_mcpbridge_config_v1_upstream_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpbridge_config_v1_upstream_proto_rawDesc), len(file_mcpbridge_config_v1_upstream_proto_rawDesc)),
-			NumEnums:      3,
+			NumEnums:      4,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
