@@ -214,6 +214,13 @@ func (p *plan) readDescriptors() error {
 	return err
 }
 
+// outputs are what the values of output stand for.
+var outputs = map[configv1.Output]bridge.Output{
+	configv1.Output_OUTPUT_CANONICAL: bridge.CanonicalOutput,
+	configv1.Output_OUTPUT_ANSWERS:   bridge.AnswersOutput,
+	configv1.Output_OUTPUT_ALL:       bridge.AllOutput,
+}
+
 // readOptions makes the options of an API.
 func (p *plan) readOptions() error {
 	u := p.spec
@@ -232,6 +239,8 @@ func (p *plan) readOptions() error {
 		bridge.WithTaskTTL(u.GetTaskTtl().AsDuration()),
 		bridge.WithStreamLimits(int(stream.GetMessages()), int(stream.GetBytes()), stream.GetTime().AsDuration()),
 		bridge.WithSchemas(profile, int(look.GetMaxBytes())),
+		bridge.WithOutput(outputs[u.GetOutput()]),
+		bridge.WithMaxResultBytes(int(u.GetMaxResultBytes())),
 	}
 	if len(p.opts.Keys) > 0 {
 		opts = append(opts, bridge.WithKeys(p.opts.Keys...))

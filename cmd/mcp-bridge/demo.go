@@ -27,6 +27,7 @@ const (
 func (a *app) demo() *cobra.Command {
 	var (
 		web    *httpFlags
+		output string
 		asJSON bool
 	)
 	cmd := &cobra.Command{
@@ -45,16 +46,21 @@ Streamable HTTP at /mcp: all on one port. It prints what to try next.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runDemo(cmd.Context(), web, asJSON)
+			shown, ok := outputs[output]
+			if !ok {
+				return wrongOutput(output)
+			}
+			return a.runDemo(cmd.Context(), web, shown.option, asJSON)
 		},
 	}
 	web = addHTTPFlags(cmd)
+	cmd.Flags().StringVar(&output, "output", outputAnswers, aboutOutput)
 	a.addLogLevel(cmd)
 	addJSON(cmd, &asJSON, "the line about where it listens")
 	return cmd
 }
 
-func (a *app) runDemo(ctx context.Context, web *httpFlags, asJSON bool) error {
+func (a *app) runDemo(ctx context.Context, web *httpFlags, output bridge.Output, asJSON bool) error {
 	log := a.log()
 	if err := web.check("/"); err != nil {
 		return err
@@ -63,7 +69,7 @@ func (a *app) runDemo(ctx context.Context, web *httpFlags, asJSON bool) error {
 	web.apply(cfg)
 	backend := demo.Handler(demo.New())
 	g, err := a.open(ctx, cfg, &upstreamFlags{}, gateway.WithHTTP(beside(backend, web)),
-		gateway.WithUpstream("library", func(ctx context.Context) (mux.Server, error) { return openDemo(ctx, backend, log) }))
+		gateway.WithUpstream("library", func(ctx context.Context) (mux.Server, error) { return openDemo(ctx, backend, output, log) }))
 	if err != nil {
 		return err
 	}
@@ -114,12 +120,12 @@ type demoBridge struct {
 
 // openDemo returns the bridge of the demo backend, which is asked for its
 // descriptors by reflection because those have comments.
-func openDemo(ctx context.Context, backend http.Handler, log *slog.Logger) (*demoBridge, error) {
+func openDemo(ctx context.Context, backend http.Handler, output bridge.Output, log *slog.Logger) (*demoBridge, error) {
 	caller, err := bridge.InProcessCaller(backend)
 	if err != nil {
 		return nil, err
 	}
-	b, err := bridge.New(ctx, []bridge.Upstream{{Caller: caller}}, bridge.WithLogger(log), bridge.WithTitle("Demo library"),
+	b, err := bridge.New(ctx, []bridge.Upstream{{Caller: caller}}, bridge.WithLogger(log), bridge.WithOutput(output), bridge.WithTitle("Demo library"),
 		bridge.WithInstructions("A small lending library: search its books, read about them, check them out."))
 	if err != nil {
 		return nil, errors.Join(err, caller.Close())

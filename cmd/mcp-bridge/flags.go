@@ -47,8 +47,8 @@ type upstreamFlags struct {
 	protos, protoPaths         scoped[string]
 	optionsFile                scoped[string]
 	operationWait, taskTTL     scoped[time.Duration]
-	schema                     scoped[string]
-	schemaBytes                scoped[int32]
+	schema, output             scoped[string]
+	schemaBytes, maxResult     scoped[int32]
 
 	keyFile       string
 	toolList      string
@@ -60,6 +60,16 @@ const (
 	schemaPortable = "portable"
 	schemaFull     = "full"
 )
+
+// Values of --output.
+const (
+	outputCanonical = "canonical"
+	outputAnswers   = "answers"
+	outputAll       = "all"
+)
+
+// aboutOutput is the help of --output.
+const aboutOutput = "`what` results show although it is zero: canonical, nothing; answers, booleans, numbers, enums, and empty lists at the top; all, also empty strings and lists anywhere"
 
 // Values of --tools.
 const (
@@ -108,8 +118,10 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	addDuration(cmd, &u.taskTTL, "task-ttl", api.GetTaskTtl().AsDuration(), "let clients ask for a task during this `time` after its creation")
 	addText(cmd, &u.schema, "schema", schemaPortable, "`profile` of the tools' schemas: portable, what every known host accepts; full, with references and unions, which some refuse")
 	addInt(cmd, &u.schemaBytes, "schema-bytes", int(api.GetSchema().GetMaxBytes()), "how many `bytes` both schemas of a tool may take; what does not fit is shortened")
+	addText(cmd, &u.output, "output", outputAnswers, aboutOutput)
+	addInt(cmd, &u.maxResult, "max-result-bytes", int(api.GetMaxResultBytes()), "how many `bytes` of JSON or text a result may have; a longer one is an error that says how to ask for less")
 	annotate(cmd, groupAPI, "service", "return-header", "refresh", "stream-messages", "stream-bytes", "stream-time", "no-validate", "no-confirm",
-		"operation-wait", "task-ttl", "schema", "schema-bytes")
+		"operation-wait", "task-ttl", "schema", "schema-bytes", "output", "max-result-bytes")
 	f.StringVar(&u.keyFile, "task-key-file", "", "seal the ids of tasks with the 32 or more random bytes in this `file`, so that they outlive the process and are known to every replica")
 	f.StringVar(&u.toolList, "tools", listAll, "`how` clients find tools: list, all are listed; search, where there are more than --tools-threshold, three are listed that search, describe and call the others")
 	f.IntVar(&u.toolThreshold, "tools-threshold", defaultThreshold(), "with --tools=search, up to this `number` of tools are listed all the same")

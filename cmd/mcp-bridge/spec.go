@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge"
 	"github.com/mcp-bridge/mcp-bridge/bridge/upstream"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
 )
@@ -68,6 +69,8 @@ func (f *upstreamFlags) rules() []rule {
 		{&f.taskTTL, isAPI, forAPIs, false},
 		{&f.schema, isAPI, forAPIs, false},
 		{&f.schemaBytes, isAPI, forAPIs, false},
+		{&f.output, isAPI, forAPIs, false},
+		{&f.maxResult, isAPI, forAPIs, false},
 	}
 }
 
@@ -204,7 +207,7 @@ func (f *upstreamFlags) checkValues(t *target) []error {
 	if ttl, ok := f.taskTTL.last(t.name); ok && ttl < time.Millisecond {
 		problem("--task-ttl %v is less than a millisecond", ttl)
 	}
-	for _, n := range []*scoped[int32]{&f.streamMessages, &f.streamBytes} {
+	for _, n := range []*scoped[int32]{&f.streamMessages, &f.streamBytes, &f.maxResult} {
 		if v, ok := n.last(t.name); ok && v < 1 {
 			problem("--%s %d is not above zero", n.flag, v)
 		}
@@ -223,6 +226,11 @@ func (f *upstreamFlags) checkValues(t *target) []error {
 	}
 	if v, ok := f.schema.last(t.name); ok && v != schemaPortable && v != schemaFull {
 		problem("--schema is %q, want %s or %s", v, schemaPortable, schemaFull)
+	}
+	if v, given := f.output.last(t.name); given {
+		if _, ok := outputs[v]; !ok {
+			problems = append(problems, wrongOutput(v))
+		}
 	}
 	return problems
 }
@@ -262,6 +270,21 @@ func (f *upstreamFlags) spec(t *target) (*configv1.Upstream, error) {
 	return u, nil
 }
 
+// outputs are what the values of --output stand for, in a configuration and in Go.
+var outputs = map[string]struct {
+	key    configv1.Output
+	option bridge.Output
+}{
+	outputCanonical: {configv1.Output_OUTPUT_CANONICAL, bridge.CanonicalOutput},
+	outputAnswers:   {configv1.Output_OUTPUT_ANSWERS, bridge.AnswersOutput},
+	outputAll:       {configv1.Output_OUTPUT_ALL, bridge.AllOutput},
+}
+
+// wrongOutput says that there is no such output.
+func wrongOutput(output string) error {
+	return usagef("--output is %q, want %s, %s or %s", output, outputCanonical, outputAnswers, outputAll)
+}
+
 // setAPI sets what APIs alone have.
 func (f *upstreamFlags) setAPI(u *configv1.Upstream, t *target) {
 	u.Services, u.ReturnHeaders = f.services.values(t.name), f.returned.values(t.name)
@@ -279,6 +302,7 @@ func (f *upstreamFlags) setAPI(u *configv1.Upstream, t *target) {
 			u.Schema.Profile = configv1.SchemaProfile_SCHEMA_PROFILE_FULL
 		}
 	}
+	u.Output, u.MaxResultBytes = outputs[f.output.only(t.name)].key, f.maxResult.only(t.name)
 	if off, ok := f.noValidate.last(t.name); ok {
 		u.Validate = new(!off)
 	}
