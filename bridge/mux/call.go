@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/toolname"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -170,7 +171,7 @@ func (v *view) find(a *asker, k list, name string) (found, bool) {
 		}
 	}
 	// A name of full length may stand for a longer one.
-	shortened := tool && m.prefixed && len(name) == maxToolName
+	shortened := tool && m.prefixed && len(name) == toolname.MaxBytes
 	if !a.s.strict() && !shortened {
 		return f, true
 	}

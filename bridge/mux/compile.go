@@ -65,7 +65,7 @@ func (m *member) entry(s *snapshot, k list, it item) (entry, bool) {
 		e.public = name
 		e.raw = m.present(it)
 	case listPrompts:
-		e.public = m.publicName(it.name, false)
+		e.public = m.publicPrompt(it.name)
 	case listResources, listTemplates:
 		e.public = m.publicURI(it.name)
 		if owner, _ := s.uriMember(e.public); owner != m {

@@ -200,7 +200,7 @@ func (s *snapshot) faults(m *member, h *hub) []string {
 				if s.contested(h, k, eraModern, e.public) {
 					faults = append(faults, fmt.Sprintf("%s %s is listed by another upstream too", listInfo[k].noun, e.public))
 				}
-			case k == listTools && !chosen(m.spec.Tools.Include, m.spec.Tools.Exclude, it.name):
+			case k == listTools && !m.tools.Served(it.name):
 			case k == listResources || k == listTemplates:
 				faults = append(faults, fmt.Sprintf("%s %s is not claimed by this upstream", listInfo[k].noun, it.name))
 			default:

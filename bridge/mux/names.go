@@ -2,19 +2,13 @@ package mux
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/toolname"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
-
-// maxToolName is the longest name of a tool that every host takes.
-const maxToolName = 64
 
 // schemeOf returns what begins the URIs of an upstream, without the '+': its name
 // in lower case with '-' for '_', which makes a URI scheme of it.
@@ -26,73 +20,26 @@ func schemeOf(upstream string) string {
 	return scheme
 }
 
-// shorten returns a name that every host takes: the head of a long one, and a
-// hash that tells it from others with that head.
-func shorten(name string) string {
-	if len(name) <= maxToolName {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	tail := "_" + hex.EncodeToString(sum[:4])
-	end := maxToolName - len(tail)
-	for end > 0 && !utf8.RuneStart(name[end]) {
-		end--
-	}
-	// Always of full length, by which such a name is known.
-	return name[:end] + strings.Repeat("_", maxToolName-len(tail)-end) + tail
-}
-
-// match reports whether a glob matches all of a name: '*' stands for any text and
-// '?' for one character.
-func match(glob, name string) bool {
-	star, retry := -1, 0
-	g, n := 0, 0
-	for n < len(name) {
-		switch {
-		case g < len(glob) && glob[g] == '*':
-			star, retry = g, n
-			g++
-		case g < len(glob) && glob[g] == '?':
-			_, size := utf8.DecodeRuneInString(name[n:])
-			g, n = g+1, n+size
-		case g < len(glob) && glob[g] == name[n]:
-			g, n = g+1, n+1
-		case star >= 0: // the last '*' stands for one byte more
-			retry++
-			g, n = star+1, retry
-		default:
-			return false
-		}
-	}
-	return strings.Trim(glob[g:], "*") == ""
-}
-
-// chosen reports whether globs let a name pass.
-func chosen(include, exclude []string, name string) bool {
-	matches := func(glob string) bool { return match(glob, name) }
-	return (len(include) == 0 || slices.ContainsFunc(include, matches)) && !slices.ContainsFunc(exclude, matches)
-}
-
 // member is an upstream as one snapshot serves it. It is immutable.
 type member struct {
 	*conn
 	spec     Upstream
 	prefixed bool
-	several  bool              // clients must be told which upstream has failed
-	scheme   string            // of its URIs, with the '+', where it is prefixed
-	renamed  map[string]string // own names by new ones
+	several  bool            // clients must be told which upstream has failed
+	scheme   string          // of its URIs, with the '+', where it is prefixed
+	tools    *toolname.Names // of its tools
 	// public is the member as clients are shown it, where this one shows the own
 	// names of the same upstream, and nil otherwise.
 	public *member
 }
 
-func newMember(c *conn, spec *Upstream, prefixed, several bool) *member {
-	m := &member{conn: c, spec: *spec, prefixed: prefixed, several: several, renamed: make(map[string]string, len(spec.Tools.Rename))}
-	if prefixed {
-		m.scheme = schemeOf(spec.Name) + "+"
+func newMember(c *conn, spec *Upstream, prefix string, several bool) *member {
+	m := &member{
+		conn: c, spec: *spec, prefixed: prefix != "", several: several,
+		tools: toolname.New(prefix, spec.Tools.Include, spec.Tools.Exclude, spec.Tools.Rename),
 	}
-	for own, name := range spec.Tools.Rename {
-		m.renamed[name] = own
+	if m.prefixed {
+		m.scheme = schemeOf(spec.Name) + "+"
 	}
 	return m
 }
@@ -126,7 +73,7 @@ func (m *member) publicOf(k list, own string) string {
 		name, _ := m.publicTool(own)
 		return name
 	case listPrompts:
-		return m.publicName(own, false)
+		return m.publicPrompt(own)
 	default:
 		return m.publicURI(own)
 	}
@@ -139,30 +86,15 @@ func (m *member) publicTool(own string) (string, bool) {
 		_, ok := m.public.publicTool(own)
 		return own, ok
 	}
-	t := &m.spec.Tools
-	if !chosen(t.Include, t.Exclude, own) {
-		return "", false
-	}
-	name, renamed := t.Rename[own]
-	if !renamed {
-		if _, taken := m.renamed[own]; taken {
-			return "", false // another tool has been given this name
-		}
-		name = own
-	}
-	return m.publicName(name, true), true
+	return m.tools.Public(own)
 }
 
-// publicName returns a name with the prefix of the upstream.
-func (m *member) publicName(name string, tool bool) string {
+// publicPrompt returns the public name of a prompt.
+func (m *member) publicPrompt(own string) string {
 	if !m.prefixed {
-		return name
+		return own
 	}
-	name = m.spec.Name + "_" + name
-	if tool {
-		return shorten(name)
-	}
-	return name
+	return m.spec.Name + "_" + own
 }
 
 // ownTool returns the own name of the tool that a public name without its prefix
@@ -171,12 +103,7 @@ func (m *member) ownTool(name string) (string, bool) {
 	if m.public != nil {
 		return m.publicTool(name)
 	}
-	if own, ok := m.renamed[name]; ok {
-		name = own
-	} else if _, ok := m.spec.Tools.Rename[name]; ok {
-		return "", false // it has another name now
-	}
-	return name, chosen(m.spec.Tools.Include, m.spec.Tools.Exclude, name)
+	return m.tools.Own(name)
 }
 
 // prefixedMember returns the upstream whose prefix a name has, and the rest of the

@@ -45,7 +45,7 @@ func newSnapshot(cfg *Config, box *seal.Box, conns map[string]*conn) *snapshot {
 	s.guarded = s.guard != protocol.AllowAll
 	for i := range cfg.Upstreams {
 		u := &cfg.Upstreams[i]
-		m := newMember(conns[u.Name], u, cfg.prefixed(u), len(cfg.Upstreams) > 1)
+		m := newMember(conns[u.Name], u, cfg.ToolPrefix(u), len(cfg.Upstreams) > 1)
 		s.members = append(s.members, m)
 		s.byName[u.Name] = m
 		if m.prefixed {
@@ -85,17 +85,13 @@ func (s *snapshot) ownNames(upstream string) *snapshot {
 	return own
 }
 
-// prefixed reports whether the names of an upstream get its prefix.
-func (c *Config) prefixed(u *Upstream) bool {
-	switch cmp.Or(u.Prefix, c.Prefix) {
-	case PrefixAlways:
-		// A default is for several upstreams; one alone asks for it by itself.
-		return len(c.Upstreams) > 1 || u.Prefix == PrefixAlways || c.Prefix == PrefixAlways
-	case PrefixNever:
-		return false
-	default:
-		return len(c.Upstreams) > 1
+// ToolPrefix returns what the public names of an upstream's tools begin with, or "".
+func (c *Config) ToolPrefix(u *Upstream) string {
+	prefix := cmp.Or(u.Prefix, c.Prefix)
+	if prefix == PrefixNever || prefix == PrefixDefault && len(c.Upstreams) < 2 {
+		return ""
 	}
+	return u.Name + "_"
 }
 
 // strict reports whether tools and prompts must be listed to be called. Where a

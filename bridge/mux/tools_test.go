@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/toolname"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
@@ -118,16 +119,17 @@ func TestFixedFields(t *testing.T) {
 // TestLongNames: a long name keeps its head, gets a hash, and is found.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", maxToolName)
+	long := strings.Repeat("x", toolname.MaxBytes)
 	a, b := newServer("a", long, long+"y"), newServer("b", long)
 	m := start(t, config(a, b))
 	const want = "a_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_"
-	if got := ask(t, m, protocol.MethodCallTool, `{"name":"`+shorten("b_"+long)+`"}`); got != `{"said":"b: tool `+long+`"}` {
+	public, _ := toolname.New("b_", nil, nil, nil).Public(long)
+	if got := ask(t, m, protocol.MethodCallTool, `{"name":"`+public+`"}`); got != `{"said":"b: tool `+long+`"}` {
 		t.Errorf("before any list: %s", got)
 	}
 	for i, name := range strings.Fields(toolNames(t, m, request(protocol.MethodListTools, `{}`))) {
 		own := []string{"a: tool " + long, "a: tool " + long + "y", "b: tool " + long}[i]
-		if len(name) != maxToolName || i < 2 && !strings.HasPrefix(name, want) {
+		if len(name) != toolname.MaxBytes || i < 2 && !strings.HasPrefix(name, want) {
 			t.Errorf("name %s", name)
 		}
 		if got := ask(t, m, protocol.MethodCallTool, `{"name":"`+name+`"}`); got != `{"said":"`+own+`"}` {

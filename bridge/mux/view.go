@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/toolname"
 	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -114,7 +115,7 @@ func (v *view) has(m *member) bool {
 }
 
 // shows reports whether a tool is shown, by its public name.
-func (v *view) shows(tool string) bool { return chosen(v.ep.Include, v.ep.Exclude, tool) }
+func (v *view) shows(tool string) bool { return toolname.Chosen(v.ep.Include, v.ep.Exclude, tool) }
 
 // members returns the upstreams that are shown.
 func (v *view) members(s *snapshot) []*member {

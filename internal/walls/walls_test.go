@@ -166,6 +166,10 @@ var rooms = []room{
 		why:      "it shortens texts and knows none of them",
 	},
 	{
+		packages: []string{"bridge/internal/toolname"},
+		why:      "it makes names and knows no tools",
+	},
+	{
 		packages:  []string{"bridge/internal/search"},
 		may:       []string{"internal/clip"},
 		elsewhere: []string{"github.com/blevesearch/snowballstem/..."},
@@ -313,7 +317,7 @@ var rooms = []room{
 		packages: []string{"bridge/upstream"},
 		may: []string{
 			"protocol", "protocol/httpsse", "protocol/stdio", "protocol/streamable", "bridge", "bridge/config", "bridge/fault", "bridge/grpcgo",
-			"bridge/rpc", "bridge/internal/tlsconf", "bridge/internal/transcode", "bridge/internal/upstreamurl", "gen/mcpbridge/config/v1",
+			"bridge/rpc", "bridge/internal/tlsconf", "bridge/internal/toolname", "bridge/internal/transcode", "bridge/internal/upstreamurl", "gen/mcpbridge/config/v1",
 		},
 		elsewhere: protobuf,
 		why:       "it opens upstreams of every kind, and knows no front",
@@ -334,7 +338,7 @@ var rooms = []room{
 	},
 	{
 		packages: []string{"bridge/mux"},
-		may:      []string{"protocol", "internal/backoff", "internal/clip", "internal/jsontok", "internal/mcpjson", "internal/seal"},
+		may:      []string{"protocol", "internal/backoff", "internal/clip", "internal/jsontok", "internal/mcpjson", "internal/seal", "bridge/internal/toolname"},
 		why:      "it routes between Handlers, and knows neither protobuf nor transports",
 	},
 	{
