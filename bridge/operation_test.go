@@ -145,6 +145,28 @@ func TestOperationProgress(t *testing.T) {
 	}
 }
 
+// The tool that tells of an operation is called as clients call it, and not mentioned
+// if they do not have it.
+func TestOperationHint(t *testing.T) {
+	t.Parallel()
+	for prefix, want := range map[string]string{
+		"up_": ` Its name is "operations/1". To see how it gets on, call the tool up_Operations_GetOperation with {"name": "operations/1"}.`,
+		"":    ` Its name is "operations/1".`,
+	} {
+		public := func(own string) string {
+			if prefix == "" {
+				return ""
+			}
+			return prefix + own
+		}
+		b := start(t, startBakery(t).Backend, bridge.WithOperationWait(0), bridge.WithPublicNames(public))
+		res, err := call(t.Context(), t, b, "Jobs_Bake", `{}`)
+		if err != nil || !strings.HasSuffix(res.Content[0].Text, want) {
+			t.Errorf("prefix %q: %+v %v, want %s", prefix, res, err, want)
+		}
+	}
+}
+
 // When the wait is over, the result is the operation, which goes on.
 func TestOperationBound(t *testing.T) {
 	t.Parallel()

@@ -138,6 +138,14 @@ func WithSchemas(profile SchemaProfile, maxBytes int) Option {
 // calls, so that a model hears of all violations at once.
 func WithoutValidation() Option { return func(c *config) { c.engine.Rules = false } }
 
+// WithPublicNames is for a Bridge behind something that gives its tools other names.
+// Texts that name a tool, such as a schema that refers to [DescribeTypeTool], then
+// name it as the function does. It returns "" for a tool that clients do not have, and
+// no text mentions that one. It is used concurrently and must always return the same.
+func WithPublicNames(public func(own string) string) Option {
+	return func(c *config) { c.engine.PublicName = public }
+}
+
 // WithPageSize sets how many tools a page of tools/list has. The default is
 // [DefaultPageSize].
 func WithPageSize(n int) Option { return func(c *config) { c.engine.PageSize = n } }

@@ -131,7 +131,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	c.names = schema.Names(methods, taken)
 	shape := cfg.Schema
 	if !slices.Contains(slices.Collect(maps.Values(c.names)), DescribeTypeTool) {
-		shape.DescribeTool = DescribeTypeTool
+		shape.DescribeTool = cfg.public(DescribeTypeTool)
 	}
 	shape.Comment, shape.Output = cfg.comment, cfg.Output
 	schemas := schema.New(shape)

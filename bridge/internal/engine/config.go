@@ -57,6 +57,18 @@ type Config struct {
 	OperationWait        time.Duration
 	TaskTTL              time.Duration
 	Keys                 [][]byte // seal ids of tasks and confirmations
+	// PublicName returns the name by which clients know a tool, for texts about it,
+	// or "" for a tool that they do not have. Nil leaves names as they are.
+	PublicName func(own string) string
+}
+
+// public returns the name by which clients know a tool, or "" for one that they do
+// not have.
+func (c *Config) public(own string) string {
+	if c.PublicName == nil {
+		return own
+	}
+	return c.PublicName(own)
 }
 
 // DefaultConfig returns the Config of an engine that nobody says anything about,

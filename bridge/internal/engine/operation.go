@@ -120,7 +120,11 @@ func (e *Engine) getOperationHint(name string) string {
 	if t == nil {
 		return ""
 	}
-	return fmt.Sprintf(`To see how it gets on, call the tool %s with {"name": %s}.`, t.Name, jsontok.AppendString(nil, name))
+	public := e.cfg.public(t.Name)
+	if public == "" {
+		return ""
+	}
+	return fmt.Sprintf(`To see how it gets on, call the tool %s with {"name": %s}.`, public, jsontok.AppendString(nil, name))
 }
 
 // byMethod returns the tool of a method, or nil.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,14 +37,14 @@ func canFollow(r *protocol.Request) bool {
 // refuseTask returns the error for a client of 2025-11-25 that asks for a task
 // where the tool has none to give (basic/utilities/tasks, Tool-Level
 // Negotiation).
-func refuseTask(r *protocol.Request, t *tool) error {
+func (e *Engine) refuseTask(r *protocol.Request, t *tool) error {
 	if r.Meta.Revision != protocol.Revision20251125 || t.operations != nil || !canFollow(r) {
 		return nil
 	}
 	if raw, ok := jsontok.Lookup(r.Params, "task"); !ok || jsontok.KindOf(raw) != jsontok.KindObject {
 		return nil
 	}
-	return protocol.Errorf(protocol.CodeMethodNotFound, "the tool %q cannot be called as a task; call it without params.task", t.Name)
+	return protocol.Errorf(protocol.CodeMethodNotFound, "the tool %q cannot be called as a task; call it without params.task", cmp.Or(e.cfg.public(t.Name), t.Name))
 }
 
 // startTask makes a task of an operation. It asks for the operation's state

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,9 +93,9 @@ func (e *Engine) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 	}
 	t := c.tool(name)
 	if t == nil {
-		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q; tools/list names those there are", clip.Name(name))
+		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q; tools/list names those there are", clip.Name(cmp.Or(e.cfg.public(name), name)))
 	}
-	if err = refuseTask(r, t); err != nil {
+	if err = e.refuseTask(r, t); err != nil {
 		return nil, err
 	}
 	if res, err := e.confirm(r, t, arguments); res != nil || err != nil {
