@@ -67,7 +67,7 @@ func (g *Gateway) checkUpstreams(s *settings) error {
 	var faults []error
 	keys, err := readKeys(cfg.GetKeys())
 	faults = append(faults, err)
-	opts := upstream.Options{Logger: g.log, Keys: keys, StopTimeout: g.opts.stopTimeout}
+	shared := upstream.Options{Logger: g.log, Keys: keys, StopTimeout: g.opts.stopTimeout}
 	sole := len(cfg.GetUpstreams())+len(g.opts.upstreams) == 1
 	s.mux = mux.Config{
 		Prefix: prefixOf(cfg.GetDefaults().GetPrefix()), Guard: g.opts.guard, Keys: keys, Logger: g.log, Server: implementation(),
@@ -77,15 +77,9 @@ func (g *Gateway) checkUpstreams(s *settings) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.GetUpstreams())) {
 		spec := cfg.GetUpstreams()[name]
-		if err := upstream.Check(name, spec, opts); err != nil {
-			faults = append(faults, prefixed("upstreams."+name, err))
-			continue
-		}
 		u := mux.Upstream{
-			Name: name, Version: upstream.Version(name, spec, opts), Required: spec.GetRequired(), Probe: spec.GetProbe().AsDuration(),
-			Prefix:    prefixOf(spec.GetPrefix()),
+			Name: name, Required: spec.GetRequired(), Probe: spec.GetProbe().AsDuration(), Prefix: prefixOf(spec.GetPrefix()),
 			Resources: spec.GetResources(), TrustAnnotations: spec.GetTrustAnnotations(), Tools: toolsOf(spec.GetTools()),
-			Open: func(ctx context.Context) (mux.Server, error) { return upstream.Open(ctx, name, spec, opts) },
 		}
 		if u.Probe == 0 {
 			u.Probe = -1 // never
@@ -95,6 +89,21 @@ func (g *Gateway) checkUpstreams(s *settings) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.opts.upstreams)) {
 		s.mux.Upstreams = append(s.mux.Upstreams, mux.Upstream{Name: name, Version: "program", Required: sole, Open: g.opts.upstreams[name]})
+	}
+	for i := range s.mux.Upstreams {
+		u := &s.mux.Upstreams[i]
+		name, spec := u.Name, cfg.GetUpstreams()[u.Name]
+		if spec == nil {
+			continue // of the program
+		}
+		opts := shared
+		opts.ToolPrefix = s.mux.ToolPrefix(u) // which depends on how many upstreams there are
+		if err := upstream.Check(name, spec, opts); err != nil {
+			faults = append(faults, prefixed("upstreams."+name, err))
+			continue
+		}
+		u.Version = upstream.Version(name, spec, opts)
+		u.Open = func(ctx context.Context) (mux.Server, error) { return upstream.Open(ctx, name, spec, opts) }
 	}
 	slices.Sort(s.forwarded)
 	s.forwarded = slices.Compact(s.forwarded)

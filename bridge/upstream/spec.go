@@ -22,6 +22,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/config"
 	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/tlsconf"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/toolname"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
@@ -43,6 +44,10 @@ type Options struct {
 	// is closed, and again once it is told to. The default is that of package
 	// protocol/stdio.
 	StopTimeout time.Duration
+	// ToolPrefix is what the names of the upstream's tools begin with where clients
+	// see them, such as "orders_". With the new names of the spec, it says how the
+	// texts of an API's tools name each other.
+	ToolPrefix string
 }
 
 // ConfigError is a fault of a configuration: the upstream cannot be opened
@@ -242,6 +247,12 @@ func (p *plan) readOptions() error {
 		bridge.WithOutput(outputs[u.GetOutput()]),
 		bridge.WithMaxResultBytes(int(u.GetMaxResultBytes())),
 	}
+	if names := toolNames(u, p.opts); names != nil {
+		opts = append(opts, bridge.WithPublicNames(func(own string) string {
+			name, _ := names.Public(own)
+			return name
+		}))
+	}
 	if len(p.opts.Keys) > 0 {
 		opts = append(opts, bridge.WithKeys(p.opts.Keys...))
 	}
@@ -257,6 +268,16 @@ func (p *plan) readOptions() error {
 	}
 	p.options = append(opts, authors...)
 	return nil
+}
+
+// toolNames returns the names of the tools as clients see them, or nil where they are
+// the upstream's own.
+func toolNames(u *configv1.Upstream, opts Options) *toolname.Names {
+	tools := u.GetTools()
+	if opts.ToolPrefix == "" && len(tools.GetInclude())+len(tools.GetExclude())+len(tools.GetRename()) == 0 {
+		return nil
+	}
+	return toolname.New(opts.ToolPrefix, tools.GetInclude(), tools.GetExclude(), tools.GetRename())
 }
 
 // authorOptions makes the option of what is said of services, methods and fields.

@@ -264,3 +264,27 @@ func TestProcessForEach(t *testing.T) {
 		t.Errorf("%d processes", got)
 	}
 }
+
+// TestVersion: the names of tools are in the texts of an API, which is opened again
+// when they change, and in no text of an MCP server.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for url, depends := range map[string]bool{"grpc://h:1": true, "connect+http://h:1": true, "http://h/mcp": false, "mcp+grpc://h:1": false} {
+		version := func(prefix string, tools *configv1.Tools) string {
+			return upstream.Version("test", &configv1.Upstream{Url: url, Tools: tools}, upstream.Options{ToolPrefix: prefix})
+		}
+		plain := version("", nil)
+		for name, other := range map[string]string{
+			"prefix":  version("test_", nil),
+			"rename":  version("", &configv1.Tools{Rename: map[string]string{"a": "b"}}),
+			"exclude": version("", &configv1.Tools{Exclude: []string{"a"}}),
+		} {
+			if (other != plain) != depends {
+				t.Errorf("%s: %s makes another version: %t", url, name, !depends)
+			}
+		}
+		if version("", &configv1.Tools{Override: map[string]*configv1.Override{"a": {Title: "A"}}}) != plain {
+			t.Errorf("%s: an override makes another version", url)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
 )
 
@@ -18,7 +19,8 @@ import (
 // those of TLS, which are read again by themselves.
 func Version(name string, spec *configv1.Upstream, opts Options) string {
 	own := proto.CloneOf(spec)
-	// What a gateway does with the tools of an upstream is no concern of Open.
+	// What a gateway does with the tools of an upstream is no concern of Open, but
+	// for their names in the texts of an API.
 	own.Tools, own.Resources, own.TrustAnnotations, own.Prefix, own.Required, own.Probe = nil, nil, false, 0, nil, nil
 	h := sha256.New()
 	add := func(part []byte) {
@@ -31,6 +33,15 @@ func Version(name string, spec *configv1.Upstream, opts Options) string {
 	}
 	add([]byte(name))
 	add(wire)
+	if target, err := upstreamurl.ParseTarget(own.GetUrl()); err == nil && target.Kind == upstreamurl.API && toolNames(spec, opts) != nil {
+		tools := spec.GetTools()
+		add([]byte(opts.ToolPrefix))
+		wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(&configv1.Tools{Include: tools.GetInclude(), Exclude: tools.GetExclude(), Rename: tools.GetRename()})
+		if err != nil {
+			wire = []byte(tools.String()) // as above
+		}
+		add(wire)
+	}
 	if len(own.GetCommand()) == 0 {
 		for _, key := range opts.Keys {
 			add(key)
