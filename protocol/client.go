@@ -1,8 +1,10 @@
 package protocol
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"time"
 )
 
@@ -82,4 +84,31 @@ func (c ClientConfig) WithDefaults() ClientConfig {
 		}
 	}
 	return c
+}
+
+// HTTPClientConfig is what the clients of the transports over HTTP have in common:
+// packages streamable and httpsse. The zero value of every field but URL means its
+// default.
+type HTTPClientConfig struct {
+	// URL is the MCP endpoint of the server.
+	URL string
+	// HTTPClient sends the requests. Its Timeout would end streams, so it
+	// should have none; its CheckRedirect is not used: redirects are followed
+	// within the origin only. The default has a connection pool of its own.
+	HTTPClient *http.Client
+	// Header goes on every request. What the transport sets itself, such as
+	// Accept and all of Mcp-, cannot be given.
+	Header http.Header
+	// Token returns the bearer token, or "" for none. It is asked for every
+	// HTTP request, and must be safe for concurrent use.
+	Token func(ctx context.Context) (string, error)
+	// Forward returns headers for one request of a caller, for example the
+	// caller's own Authorization. Callers whose headers differ never share a
+	// session. What the transport sets itself is left out.
+	Forward func(ctx context.Context, r *Request) (http.Header, error)
+	// DisableSSE keeps a client of Streamable HTTP from trying HTTP+SSE where the
+	// server has no Streamable HTTP. Package httpsse does not look at it.
+	DisableSSE bool
+
+	ClientConfig
 }

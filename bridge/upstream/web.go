@@ -41,17 +41,14 @@ func (p *plan) openWeb(ctx context.Context) (Server, error) {
 		MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: idleTimeout,
 	}
 	web := &http.Client{Transport: transport}
+	cfg := protocol.HTTPClientConfig{
+		URL: p.target.HTTP, HTTPClient: web, Header: p.header, Forward: forward, ClientConfig: p.clientConfig(),
+	}
 	var c client
 	if p.target.Kind == upstreamurl.SSE {
-		c, err = httpsse.NewClient(httpsse.ClientConfig{
-			URL: p.target.HTTP, HTTPClient: web, Header: p.header, Forward: forward,
-			ClientConfig: p.clientConfig(),
-		})
+		c, err = httpsse.NewClient(cfg)
 	} else {
-		c, err = streamable.NewClient(streamable.ClientConfig{
-			URL: p.target.HTTP, HTTPClient: web, Header: p.header, Forward: forward,
-			ClientConfig: p.clientConfig(),
-		})
+		c, err = streamable.NewClient(cfg)
 	}
 	if err != nil {
 		return nil, &ConfigError{err}

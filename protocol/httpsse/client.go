@@ -11,17 +11,8 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/webclient"
 )
 
-// ClientConfig configures a [Client]. The zero value of every field but URL
-// means its default. The fields are those of package streamable.
-type ClientConfig struct {
-	URL        string
-	HTTPClient *http.Client
-	Header     http.Header
-	Token      func(ctx context.Context) (string, error)
-	Forward    func(ctx context.Context, r *protocol.Request) (http.Header, error)
-
-	protocol.ClientConfig
-}
+// ClientConfig configures a [Client].
+type ClientConfig = protocol.HTTPClientConfig
 
 // Client is an MCP server behind an URL that speaks HTTP+SSE, as a
 // [protocol.Handler]. Where it is not known that a server speaks nothing
@@ -36,10 +27,7 @@ var _ protocol.Handler = (*Client)(nil)
 // NewClient returns a Client.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	cfg.ClientConfig = cfg.WithDefaults()
-	web, err := webclient.New(webclient.Config{
-		URL: cfg.URL, Client: cfg.HTTPClient, Header: cfg.Header, Token: cfg.Token, Forward: cfg.Forward,
-		MaxMessageBytes: cfg.MaxMessageBytes, Logger: cfg.Logger,
-	})
+	web, err := webclient.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("httpsse: %w", err)
 	}

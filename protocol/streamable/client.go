@@ -11,31 +11,8 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/webclient"
 )
 
-// ClientConfig configures a [Client]. The zero value of every field but URL
-// means its default.
-type ClientConfig struct {
-	// URL is the MCP endpoint of the server.
-	URL string
-	// HTTPClient sends the requests. Its Timeout would end streams, so it
-	// should have none; its CheckRedirect is not used: redirects are followed
-	// within the origin only. The default has a connection pool of its own.
-	HTTPClient *http.Client
-	// Header goes on every request. What the transport sets itself, such as
-	// Accept and all of Mcp-, cannot be given.
-	Header http.Header
-	// Token returns the bearer token, or "" for none. It is asked for every
-	// HTTP request, and must be safe for concurrent use.
-	Token func(ctx context.Context) (string, error)
-	// Forward returns headers for one request of a caller, for example the
-	// caller's own Authorization. Callers whose headers differ never share a
-	// session. What the transport sets itself is left out.
-	Forward func(ctx context.Context, r *protocol.Request) (http.Header, error)
-	// DisableSSE keeps the client from trying HTTP+SSE where the server has
-	// no Streamable HTTP.
-	DisableSSE bool
-
-	protocol.ClientConfig
-}
+// ClientConfig configures a [Client].
+type ClientConfig = protocol.HTTPClientConfig
 
 // Client is an MCP server behind an URL, as a [protocol.Handler]: its
 // requests are answered by that server, whichever revision it speaks. Nothing
@@ -52,10 +29,7 @@ var _ protocol.Handler = (*Client)(nil)
 // NewClient returns a Client.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	cfg.ClientConfig = cfg.WithDefaults()
-	web, err := webclient.New(webclient.Config{
-		URL: cfg.URL, Client: cfg.HTTPClient, Header: cfg.Header, Token: cfg.Token, Forward: cfg.Forward,
-		MaxMessageBytes: cfg.MaxMessageBytes, Logger: cfg.Logger,
-	})
+	web, err := webclient.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("streamable: %w", err)
 	}

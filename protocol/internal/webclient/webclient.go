@@ -33,27 +33,6 @@ const (
 	maxRedirects = 5
 )
 
-// Config configures a [Web].
-type Config struct {
-	// URL is the endpoint.
-	URL string
-	// Client sends the requests. Its Timeout would end streams. Nil means one
-	// with a connection pool of its own.
-	Client *http.Client
-	// Header goes on every request.
-	Header http.Header
-	// Token returns the bearer token for a request, or "" for none. It is
-	// asked for every request anew.
-	Token func(ctx context.Context) (string, error)
-	// Forward returns headers for one request of a caller, such as the
-	// caller's own credentials. Callers whose headers differ share nothing.
-	Forward func(ctx context.Context, r *protocol.Request) (http.Header, error)
-	// MaxMessageBytes bounds one message of the server.
-	MaxMessageBytes int
-	// Logger gets what goes wrong.
-	Logger *slog.Logger
-}
-
 // Web sends HTTP requests to one server.
 type Web struct {
 	URL *url.URL
@@ -62,14 +41,14 @@ type Web struct {
 	// Limit bounds one message of the server.
 	Limit int
 
-	cfg     Config
+	cfg     protocol.HTTPClientConfig
 	secrets secret.Values // that the server has been given
 	http    *http.Client
 	own     *http.Transport // to be closed, or nil
 }
 
-// New returns a Web. The error lists all that is wrong with cfg.
-func New(cfg Config) (*Web, error) {
+// New returns a Web. cfg has its defaults. The error lists all that is wrong with cfg.
+func New(cfg protocol.HTTPClientConfig) (*Web, error) {
 	var faults []error
 	u, err := url.Parse(cfg.URL)
 	switch {
@@ -88,7 +67,7 @@ func New(cfg Config) (*Web, error) {
 	}
 	u.Fragment = ""
 	w := &Web{URL: u, Log: cfg.Logger, Limit: cfg.MaxMessageBytes, cfg: cfg}
-	if cfg.Client == nil {
+	if cfg.HTTPClient == nil {
 		t, ok := http.DefaultTransport.(*http.Transport)
 		if !ok {
 			t = &http.Transport{Proxy: http.ProxyFromEnvironment}
@@ -97,7 +76,7 @@ func New(cfg Config) (*Web, error) {
 		w.own.MaxIdleConnsPerHost = 32
 		w.http = &http.Client{Transport: w.own}
 	} else {
-		again := *cfg.Client
+		again := *cfg.HTTPClient
 		w.http = &again
 	}
 	w.secrets.AddHeader(cfg.Header)
