@@ -17,9 +17,9 @@ func (f *upstreamFlags) header(t *target) (map[string]*configv1.HeaderValues, er
 	all := make(map[string]*configv1.HeaderValues)
 	var problems []error
 	for i, g := range f.headers.given {
-		name, value, ok := strings.Cut(g.value, ":")
+		name, value, _ := strings.Cut(g.value, ":")
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
-		if !ok || name == "" || strings.ContainsAny(name, " \t=") {
+		if !isHeader(g.value) {
 			problems = append(problems, fmt.Errorf("--header number %d is not of the form 'name: value'", i+1))
 			continue
 		}
@@ -43,6 +43,13 @@ func (f *upstreamFlags) header(t *target) (map[string]*configv1.HeaderValues, er
 		all[name].Values = append(all[name].Values, value)
 	}
 	return all, errors.Join(problems...)
+}
+
+// isHeader reports whether text is of the form "name: value".
+func isHeader(text string) bool {
+	name, _, ok := strings.Cut(text, ":")
+	name = strings.TrimSpace(name)
+	return ok && name != "" && !strings.ContainsAny(name, " \t=")
 }
 
 // variable matches a variable of the environment in a value.

@@ -130,6 +130,11 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"tools", "--header", "host: x", "grpc://h:1"}, []string{`--header: host: the header belongs to the protocol`}},
 		{[]string{"tools", "--header", "host: x", "connect+http://h:1"}, []string{`--header: host: the header belongs to the protocol`}},
 		{[]string{"tools", "--header", "x-bin: %", "grpc://h:1"}, []string{"--header x-bin: the value is not base64"}},
+		{[]string{"tools", "--header", "hunter2=", "grpc://h:1"}, []string{"--header number 1 is not of the form 'name: value'"}},
+		{[]string{"tools", "--header", "hunter2==", "one=grpc://h:1"}, []string{"--header number 1 is not of the form 'name: value'"}},
+		{[]string{"serve", "--header", "a: b", "--", "server", "--token=hunter2"}, []string{"--header and --forward-header are for URLs"}},
+		{[]string{"serve", "--service", "a", "https://h/mcp?token=hunter2"}, []string{`"https://h/mcp?token=xxxxx" is an MCP server`}},
+		{[]string{"serve", "--service", "one=a", "one=https://h/mcp?token=hunter2", "two=grpc://h:1"}, []string{"which takes none: https://h/mcp?token=xxxxx"}},
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			t.Parallel()

@@ -80,6 +80,9 @@ func (f *upstreamFlags) check(all []*target) error {
 	tlsReported := false
 	for _, r := range f.rules() {
 		for i, scope := range r.flag.scopes() {
+			if r.flag == scopedFlag(&f.headers) && !isHeader(f.headers.given[i].value) {
+				continue // nothing of it is a scope; see checkValues
+			}
 			problem := r.check(all, scope, i)
 			if problem == nil || r.what == forTLS && scope == "" && tlsReported {
 				continue
@@ -112,7 +115,7 @@ func (r rule) check(all []*target, scope string, i int) error {
 		case at < 0:
 			return unknownScope(all, flag, scope, i)
 		case !r.fits(all[at]):
-			return usagef("%s number %d is for the upstream %q, which takes none: %s", flag, i+1, scope, all[at].text)
+			return usagef("%s number %d is for the upstream %q, which takes none: %s", flag, i+1, scope, all[at].printed())
 		}
 		return nil
 	}
@@ -156,13 +159,13 @@ func (r rule) unfit(all []*target) error {
 		} else if isRPC(only) {
 			advice = ": a unix socket has none"
 		}
-		return usagef("--ca, --cert, --key and --insecure-skip-verify are for TLS, which %s does not use%s", only.text, advice)
+		return usagef("--ca, --cert, --key and --insecure-skip-verify are for TLS, which %s does not use%s", only.printed(), advice)
 	case r.what == forURLs:
 		return usagef("--header and --forward-header are for URLs; a command gets its settings by arguments and --env")
 	case len(all) > 1:
 		return usagef("%s is for %s, and all upstreams are MCP servers", flag, r.what)
 	default:
-		return usagef("%s is for %s, and %q is an MCP server", flag, r.what, only.text)
+		return usagef("%s is for %s, and %q is an MCP server", flag, r.what, only.printed())
 	}
 }
 

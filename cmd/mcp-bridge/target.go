@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/upstream"
+	"github.com/mcp-bridge/mcp-bridge/internal/secret"
 )
 
 // target is an upstream as the command line names it.
@@ -48,6 +49,14 @@ func (t *target) shown() string {
 		return t.text
 	}
 	return t.url.String()
+}
+
+// printed is the target as it was given, for errors: without what is secret.
+func (t *target) printed() string {
+	if t.command != nil {
+		return secret.Args(t.command)
+	}
+	return secret.URL(t.text)
 }
 
 // commandAt returns where the command of an MCP server begins in the arguments,
