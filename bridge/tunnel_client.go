@@ -73,6 +73,7 @@ func NewTunnelClient(cfg TunnelClientConfig) (*TunnelClient, error) {
 			}
 			return tunnelStream{stream}, nil
 		},
+		Header:       cfg.Connect.Header,
 		ClientConfig: protocol.ClientConfig{Logger: cfg.Logger, ClientInfo: cfg.ClientInfo, MaxMessageBytes: limit},
 	})
 	if err != nil {

@@ -51,6 +51,14 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+func TestConfiguredHeader(t *testing.T) {
+	t.Parallel()
+	listener, b := listen(t)
+	grpcserver.Serve(t, listener, grpcserver.New(b))
+	const token = "hunter2-and-more"
+	rpctest.ConfiguredHeader(t, dial(t, "grpc://"+listener.Addr().String(), grpcgo.WithHeader("x-token", token)), token)
+}
+
 func listen(t *testing.T) (*rpctest.Listener, *rpctest.Backend) {
 	t.Helper()
 	b := rpctest.NewBackend()

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/redact"
 	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
@@ -43,8 +44,14 @@ func (observer) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	}
 }
 
-// status turns an error of grpc-go into the error of a call.
+// status turns an error of grpc-go into the error of a call, without what the peer
+// repeats of the headers.
 func (c *Caller) status(ctx context.Context, call *rpc.Call, err error, seen *observation) error {
+	return redact.Error(c.whole(ctx, call, err, seen), c.header, call.Header)
+}
+
+// whole is [Caller.status] with all that the peer has said.
+func (c *Caller) whole(ctx context.Context, call *rpc.Call, err error, seen *observation) error {
 	st := status.Convert(err)
 	if c.isResponseTooLarge(st, call) {
 		return c.peer.ResponseTooLarge(c.maxReceive, err)

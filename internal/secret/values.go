@@ -43,6 +43,13 @@ func (v *Values) Add(name, value string) {
 	}
 }
 
+// Empty reports whether there are no values.
+func (v *Values) Empty() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.known) == 0
+}
+
 // AddHeader adds the values of a header for good.
 func (v *Values) AddHeader(header http.Header) {
 	for name, values := range header {
@@ -134,6 +141,9 @@ func spellings(value string) []string {
 func (v *Values) Redact(text string) string {
 	return Text(v.current().Replace(text))
 }
+
+// In reports whether text has one of the values.
+func (v *Values) In(text string) bool { return v.current().Replace(text) != text }
 
 func (v *Values) current() *strings.Replacer {
 	v.mu.Lock()

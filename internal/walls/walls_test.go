@@ -122,7 +122,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/rpc", "bridge/internal/rpc/..."},
-		may:       []string{"bridge/rpc", "bridge/internal/rpc/...", "bridge/internal/upstreamurl"},
+		may:       []string{"bridge/rpc", "bridge/internal/rpc/...", "bridge/internal/upstreamurl", "internal/secret"},
 		elsewhere: protobuf,
 		why:       "the seam between the bridge and RPC knows neither grpc-go nor connect-go nor MCP",
 	},

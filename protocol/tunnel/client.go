@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/secret"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/framed"
+	"github.com/mcp-bridge/mcp-bridge/protocol/internal/peer"
 )
 
 // ClientConfig configures a [Client]. The zero value of every field but Dial
@@ -20,6 +23,9 @@ type ClientConfig struct {
 	// legacy server, which all callers share. The default is everything that
 	// can be carried; a caller that lacks a capability is not asked.
 	Capabilities json.RawMessage
+	// Header are the headers that Dial sends. Errors and what is logged do not
+	// show their values where the server repeats them.
+	Header http.Header
 
 	protocol.ClientConfig
 }
@@ -29,7 +35,10 @@ type ClientConfig struct {
 // the first request, and again, with growing pauses, where it has ended.
 // Requests under way then fail; none is sent twice. All callers share it, and
 // the credentials that it was opened with.
-type Client struct{ framed *framed.Client }
+type Client struct {
+	framed *framed.Client
+	sent   *secret.Values
+}
 
 var _ protocol.Handler = (*Client)(nil)
 
@@ -38,14 +47,22 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Dial == nil {
 		return nil, errors.New("tunnel: ClientConfig.Dial is nil")
 	}
-	dial := func(ctx context.Context) (framed.Stream, error) { return cfg.Dial(ctx) }
-	return &Client{framed.NewClient(framed.ClientConfig{Dial: dial, Capabilities: cfg.Capabilities, ClientConfig: cfg.ClientConfig})}, nil
+	c := &Client{sent: &secret.Values{}}
+	c.sent.AddHeader(cfg.Header)
+	cfg.ClientConfig = cfg.WithDefaults()
+	cfg.Logger = c.sent.Logger(cfg.Logger)
+	c.framed = framed.NewClient(framed.ClientConfig{
+		Dial:         func(ctx context.Context) (framed.Stream, error) { return cfg.Dial(ctx) },
+		Capabilities: cfg.Capabilities, ClientConfig: cfg.ClientConfig,
+	})
+	return c, nil
 }
 
 // Handle asks the server. Where it cannot be asked, the error is a
 // [*protocol.UpstreamError].
 func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
-	return c.framed.Handle(ctx, r, n)
+	res, err := c.framed.Handle(ctx, r, n)
+	return res, peer.Redact(c.sent, err)
 }
 
 // Close ends the stream, and returns once nothing of it is left. Requests

@@ -28,6 +28,7 @@ type Caller struct {
 	protocol   Protocol
 	peer       fault.Peer
 	url        string
+	header     http.Header // of all calls
 	maxReceive int
 	maxSend    int
 	answered   atomic.Bool
@@ -47,7 +48,7 @@ var (
 const envelopeSlack = maxHeaderBytes
 
 func newCaller(one, bidi connect.HTTPClient, base *url.URL, protocol Protocol, peer fault.Peer, o *option.Options) *Caller {
-	c := &Caller{protocol: protocol, peer: peer, url: base.String(), maxReceive: o.MaxReceive, maxSend: o.MaxSend}
+	c := &Caller{protocol: protocol, peer: peer, url: base.String(), header: o.Header, maxReceive: o.MaxReceive, maxSend: o.MaxSend}
 	clientOptions := []connect.ClientOption{
 		connect.WithCodec(codec{}),
 		connect.WithReadMaxBytes(o.MaxReceive),

@@ -78,6 +78,14 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+func TestConfiguredHeader(t *testing.T) {
+	t.Parallel()
+	listener, b := listen(t)
+	rpctest.ServeHTTP(t, listener, b.Handler(), nil)
+	const token = "hunter2-and-more"
+	rpctest.ConfiguredHeader(t, dial(t, "connect+http://"+listener.Addr().String(), connectcall.WithHeader("x-token", token)), token)
+}
+
 func listen(t *testing.T) (*rpctest.Listener, *rpctest.Backend) {
 	t.Helper()
 	b := rpctest.NewBackend()

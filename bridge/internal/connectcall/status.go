@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/header"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/redact"
 	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
 )
 
@@ -36,8 +37,14 @@ func (c *Caller) trailer(head, tail http.Header) *rpc.Trailer {
 	return &rpc.Trailer{Header: header.Decode(head), Trailer: header.Decode(tail)}
 }
 
-// status turns an error of connect-go into the error of a call.
+// status turns an error of connect-go into the error of a call, without what the
+// peer repeats of the headers.
 func (c *Caller) status(ctx context.Context, err error, x *exchange) error {
+	return redact.Error(c.whole(ctx, err, x), c.header, x.header)
+}
+
+// whole is [Caller.status] with all that the peer has said.
+func (c *Caller) whole(ctx context.Context, err error, x *exchange) error {
 	failure, ok := errors.AsType[*connect.Error](err)
 	if !ok {
 		failure = connect.NewError(connect.CodeUnknown, err)

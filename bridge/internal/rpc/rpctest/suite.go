@@ -71,6 +71,20 @@ func Run(t *testing.T, setup Setup, o Options) {
 	}
 }
 
+// ConfiguredHeader tests that a caller shows nothing of the token that it sends in
+// a header with every call, where the peer repeats it.
+func ConfiguredHeader(t *testing.T, caller rpc.Caller, token string) {
+	t.Helper()
+	told, err := proto.Marshal(&status.Status{Code: int32(code.Code_UNAUTHENTICATED), Message: "bad token " + token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = caller.Call(t.Context(), NewCall("Fail", nil, string(told)), func([]byte) error { return nil })
+	if err == nil || err.Error() != "UNAUTHENTICATED: bad token [redacted]" {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Case is one call and what must come of it.
 type Case struct {
 	name     string
@@ -172,6 +186,14 @@ func cases(o Options) []*Case {
 		},
 	}
 	encoded, _ := proto.Marshal(detailed)
+	const token = "hunter2-and-more"
+	repeating := func(said string, more ...*anypb.Any) *status.Status {
+		return &status.Status{Code: int32(code.Code_UNAUTHENTICATED), Message: "bad token " + said, Details: append([]*anypb.Any{
+			mustAny(&errdetails.ErrorInfo{Reason: "TOKEN", Metadata: map[string]string{"token": said}}),
+		}, more...)}
+	}
+	told, _ := proto.Marshal(repeating(token, &anypb.Any{TypeUrl: "type.googleapis.com/not.linked.In", Value: []byte("\n\x10" + token)}))
+	credentials := http.Header{"Authorization": {"Bearer " + token}}
 	fell := http.Header{"X-Tail": {"fell"}}
 	unaryHead, unaryTail := http.Header(nil), fell
 	if o.UnaryTrailersInHeader {
@@ -207,6 +229,14 @@ func cases(o Options) []*Case {
 		{
 			name: "status after messages", method: "Break", requests: []string{string(encoded)}, want: []string{"1", "2"},
 			tail: fell, status: detailed,
+		},
+		{
+			name: "status that repeats a header", method: "Fail", requests: []string{string(told)}, header: credentials, want: []string{},
+			status: repeating("[redacted]"),
+		},
+		{
+			name: "status after messages that repeats a header", method: "Break", requests: []string{string(told)}, header: credentials, want: []string{"1", "2"},
+			status: repeating("[redacted]"),
 		},
 		{name: "server stream", method: "Count", requests: []string{"300"}, want: counted},
 		{name: "server stream, empty", method: "Count", requests: []string{"0"}, want: []string{}},
