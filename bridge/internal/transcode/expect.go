@@ -12,39 +12,40 @@ import (
 )
 
 // expected says what the JSON of a field is.
-func expected(fd protoreflect.FieldDescriptor) string {
+func (f *field) expected() string {
 	switch {
-	case fd.IsMap():
+	case f.key != nil:
 		return "an object"
-	case fd.IsList():
+	case f.list:
 		return "an array"
 	default:
-		return expectedElement(fd)
+		return f.expectedElement()
 	}
 }
 
 // expectedElement says what the JSON of a field, or of an element of it, is.
-func expectedElement(fd protoreflect.FieldDescriptor) string {
-	switch fd.Kind() {
+func (f *field) expectedElement() string {
+	switch f.kind {
 	case protoreflect.BoolKind:
 		return "true or false"
 	case protoreflect.StringKind:
 		return "a string"
 	case protoreflect.BytesKind:
-		return wantBase64
+		return f.encoding.want()
 	case protoreflect.FloatKind, protoreflect.DoubleKind:
 		return "a number"
 	case protoreflect.EnumKind:
-		return oneOf(valueNames(fd.Enum().Values()), fd.Enum().Values().Len())
+		return oneOf(valueNames(f.enum.desc.Values()), f.enum.desc.Values().Len())
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		return expectedMessage(fd.Message())
+		return f.sub().expected()
 	default:
-		return integerRange(fd.Kind())
+		return integerRange(f.kind)
 	}
 }
 
-func expectedMessage(md protoreflect.MessageDescriptor) string {
-	switch wellKnownOf(md) {
+// expected says what the JSON of a message is.
+func (p *plan) expected() string {
+	switch p.wkt {
 	case wktTimestamp:
 		return wantTimestamp
 	case wktDuration:
@@ -58,9 +59,9 @@ func expectedMessage(md protoreflect.MessageDescriptor) string {
 	case wktListValue:
 		return "an array"
 	case wktWrapper:
-		return expectedElement(md.Fields().ByNumber(1))
+		return p.fields[0].expectedElement()
 	default:
-		return fmt.Sprintf("an object (%s)", md.FullName())
+		return fmt.Sprintf("an object (%s)", p.desc.FullName())
 	}
 }
 
@@ -82,7 +83,7 @@ func (g *forms) expected() string { return expectedForms(slices.Values(g.fields)
 func expectedForms(fields iter.Seq[*field]) string {
 	var all []string
 	for f := range fields {
-		want := expected(f.desc)
+		want := f.expected()
 		if f.rawJSON {
 			want = "any JSON value"
 		}

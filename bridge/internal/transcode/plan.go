@@ -76,6 +76,8 @@ type field struct {
 	// shown are the levels at which the field is written where it has its
 	// default.
 	shown levels
+	// encoding is that of bytes.
+	encoding Encoding
 	// What options of mcp.json.v1 say, see [field.heed].
 	asNumber, rawJSON bool
 	// nullable is set where null stands for no value, elseNull where that is
@@ -280,14 +282,26 @@ func (c *Compiler) fill(f *field, fd protoreflect.FieldDescriptor) *jsonv1.Field
 		f.key, f.value = &field{}, &field{}
 		c.fill(f.key, fd.MapKey())
 		c.fill(f.value, fd.MapValue())
+		f.value.encoding = c.encoding(fd, f.value.kind)
 	case fd.Message() != nil:
 		f.message = fd.Message()
 		f.null = messageKinds(f.message, nil).has(jsontok.KindNull)
+	case f.kind == protoreflect.BytesKind:
+		f.encoding = c.encoding(fd, f.kind)
 	case fd.Enum() != nil:
 		f.enum = c.enums.get(fd.Enum(), newEnumPlan)
 		f.null = f.enum.null
 	}
 	return f.heed(fd)
+}
+
+// encoding returns the encoding of the bytes in a field, whose values are of the
+// kind.
+func (c *Compiler) encoding(fd protoreflect.FieldDescriptor, kind protoreflect.Kind) Encoding {
+	if kind != protoreflect.BytesKind || c.opts.Encoding == nil {
+		return Base64
+	}
+	return c.opts.Encoding(fd)
 }
 
 func newEnumPlan(ed protoreflect.EnumDescriptor) *enumPlan {

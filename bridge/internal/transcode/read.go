@@ -502,7 +502,7 @@ func (r *reader) required(o *object) {
 			problem = "the required field is null"
 		}
 		r.path.push(step{name: f.name})
-		r.report(Violation{Problem: problem, Expected: expected(f.desc)})
+		r.report(Violation{Problem: problem, Expected: f.expected()})
 		r.path.pop()
 	}
 }
@@ -646,7 +646,7 @@ func (r *reader) elements(c *cursor, f *field, depth int) {
 // element appends an element of a list, with its tag unless it is packed.
 func (r *reader) element(c *cursor, f *field, depth int) {
 	if c.kind() == jsontok.KindNull && !f.null {
-		r.wrong(c, "null cannot be in a list; leave it out", expectedElement(f.desc))
+		r.wrong(c, "null cannot be in a list; leave it out", f.expectedElement())
 		return
 	}
 	if f.message != nil {

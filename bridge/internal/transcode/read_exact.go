@@ -68,7 +68,7 @@ func (r *reader) exactScalar(c *cursor, f *field) (zero, ok bool) {
 			return false, true
 		}
 		if kind == jsontok.KindString {
-			return r.bytes(c)
+			return r.bytes(c, f.encoding)
 		}
 	case protoreflect.EnumKind:
 		if n, ok := f.enum.exact(c.peek()); ok {
@@ -99,7 +99,7 @@ func (r *reader) exactScalar(c *cursor, f *field) (zero, ok bool) {
 	if r.misfit() {
 		return false, false
 	}
-	want := expectedElement(f.desc)
+	want := f.expectedElement()
 	if is64Bit(f.kind) && !f.asNumber {
 		want += " in quotes"
 	}

@@ -14,7 +14,7 @@ import (
 
 // mapping appends a map: its entries in the order of the text.
 func (r *reader) mapping(c *cursor, f *field, depth int) {
-	c, ok := r.nested(c, jsontok.KindObject, depth, expected(f.desc))
+	c, ok := r.nested(c, jsontok.KindObject, depth, f.expected())
 	if !ok {
 		return
 	}
@@ -47,7 +47,7 @@ func (r *reader) mapping(c *cursor, f *field, depth int) {
 // entry appends the value of an entry.
 func (r *reader) entry(c *cursor, f *field, depth int) {
 	if c.kind() == jsontok.KindNull && !f.null {
-		r.wrong(c, "null cannot be the value of a key; leave the key out", expectedElement(f.desc))
+		r.wrong(c, "null cannot be the value of a key; leave the key out", f.expectedElement())
 		return
 	}
 	if f.message != nil {
@@ -77,7 +77,7 @@ func (r *reader) key(raw []byte, f *field) (k mapKey, ok bool) {
 	}
 	k.number, ok = parseKey(f.kind, string(name))
 	if !ok || r.opts.Exact && !isCanonicalKey(f.kind, k.number, string(name)) {
-		r.report(Violation{Problem: "wrong type of key", Expected: expectedElement(f.desc) + " in quotes", Seen: strconv.Quote(clip(string(name), maxSeenText))})
+		r.report(Violation{Problem: "wrong type of key", Expected: f.expectedElement() + " in quotes", Seen: strconv.Quote(clip(string(name), maxSeenText))})
 		return k, false
 	}
 	r.out = appendInteger(r.out, f.kind, k.number)

@@ -37,7 +37,7 @@ func (r *reader) scalar(c *cursor, f *field) (zero, ok bool) {
 			r.out = protowire.AppendBytes(r.out, jsontok.AppendCompact(nil, c.skip()))
 			return false, true
 		}
-		return r.bytes(c)
+		return r.bytes(c, f.encoding)
 	case protoreflect.EnumKind:
 		return r.enum(c, f.enum)
 	case protoreflect.FloatKind:

@@ -193,7 +193,7 @@ func (r *reader) anyContents(c *cursor, p *plan, depth int) {
 		r.path.pop()
 	}
 	if !seen && !r.full {
-		r.report(Violation{Problem: `the member "value" is missing`, Expected: fmt.Sprintf("%s in it", expectedMessage(p.desc))})
+		r.report(Violation{Problem: `the member "value" is missing`, Expected: fmt.Sprintf("%s in it", p.expected())})
 	}
 }
 

@@ -65,6 +65,10 @@ type Options struct {
 	// (mcp.json.v1) into that of raw JSON rather than into a Struct, a Value or
 	// a ListValue, and extra members into bytes rather than into a map.
 	PreferRaw bool
+	// Encoding returns the encoding of the bytes in a field; for those in a map,
+	// the field is the map. It is called concurrently, and nil means [Base64].
+	// The contents of an Any of an unknown type are always in base64.
+	Encoding func(protoreflect.FieldDescriptor) Encoding
 }
 
 // Codec converts values of one message type. It is immutable and used

@@ -1,7 +1,6 @@
 package transcode
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"math"
@@ -364,7 +363,7 @@ func (w *writer) scalar(f *field, bits uint64, name string) {
 		if f.rawJSON {
 			w.rawJSON(w.wire[start:end])
 		} else {
-			w.base64(w.wire[start:end])
+			w.encoded(w.wire[start:end], f.encoding)
 		}
 	case protoreflect.BoolKind:
 		w.dst = strconv.AppendBool(w.dst, bits != 0)
@@ -422,12 +421,6 @@ func isZero(k protoreflect.Kind, bits uint64) bool {
 	default:
 		return uint32(bits) == 0 //nolint:gosec // as protobuf has it
 	}
-}
-
-func (w *writer) base64(b []byte) {
-	w.dst = append(w.dst, '"')
-	w.dst = base64.StdEncoding.AppendEncode(w.dst, b)
-	w.dst = append(w.dst, '"')
 }
 
 func (w *writer) enum(f *field, n protoreflect.EnumNumber) {
