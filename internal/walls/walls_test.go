@@ -47,6 +47,10 @@ var rooms = []room{
 		why:      "it scans bytes, and knows neither MCP nor protobuf",
 	},
 	{
+		packages: []string{"internal/glob"},
+		why:      "it matches names, and does not know of what",
+	},
+	{
 		packages: []string{"internal/seal"},
 		why:      "it seals bytes, and does not know what they say",
 	},
@@ -167,6 +171,7 @@ var rooms = []room{
 	},
 	{
 		packages: []string{"bridge/internal/toolname"},
+		may:      []string{"internal/glob"},
 		why:      "it makes names and knows no tools",
 	},
 	{
@@ -183,7 +188,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/descriptor"},
-		may:       []string{"bridge/rpc", "bridge/internal/rpc/...", "bridge/internal/wire", "internal/parallel"},
+		may:       []string{"bridge/rpc", "bridge/internal/rpc/...", "bridge/internal/wire", "internal/glob", "internal/parallel"},
 		elsewhere: append([]string{"github.com/bufbuild/protocompile/...", "google.golang.org/genproto/..."}, protobuf...),
 		why:       "where descriptors come from has nothing to do with MCP",
 	},

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/glob"
 )
 
 // A Source is somewhere that descriptors come from. Load may be called again
@@ -151,10 +153,10 @@ func (s *Set) Select(globs []string) ([]protoreflect.ServiceDescriptor, error) {
 		chosen    []protoreflect.ServiceDescriptor
 		unmatched []string
 	)
-	for _, glob := range globs {
+	for _, pattern := range globs {
 		found := false
 		for _, service := range s.services {
-			if match(glob, string(service.FullName())) || match(glob, string(service.Name())) {
+			if glob.Match(pattern, string(service.FullName())) || glob.Match(pattern, string(service.Name())) {
 				found = true
 				if !slices.Contains(chosen, service) {
 					chosen = append(chosen, service)
@@ -162,7 +164,7 @@ func (s *Set) Select(globs []string) ([]protoreflect.ServiceDescriptor, error) {
 			}
 		}
 		if !found {
-			unmatched = append(unmatched, fmt.Sprintf("%q", glob))
+			unmatched = append(unmatched, fmt.Sprintf("%q", pattern))
 		}
 	}
 	if unmatched != nil {
@@ -181,29 +183,6 @@ func (s *Set) because() string {
 		return ""
 	}
 	return " (" + strings.Join(s.warnings, "; ") + ")"
-}
-
-// match reports whether glob matches all of s. It takes time proportional to
-// the product of their lengths at most.
-func match(glob, s string) bool {
-	var star, mark = -1, 0
-	i, j := 0, 0
-	for i < len(s) {
-		switch {
-		case j < len(glob) && glob[j] == '*':
-			star, mark = j, i
-			j++
-		case j < len(glob) && (glob[j] == '?' || glob[j] == s[i]):
-			i++
-			j++
-		case star >= 0:
-			mark++
-			i, j = mark, star+1
-		default:
-			return false
-		}
-	}
-	return strings.Trim(glob[j:], "*") == ""
 }
 
 // IsInfrastructure reports whether a service is one of those that every

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/glob"
 )
 
 // MaxBytes is the longest name of a tool that every host takes.
@@ -81,33 +83,8 @@ func shorten(name string) string {
 	return name[:end] + strings.Repeat("_", MaxBytes-len(tail)-end) + tail
 }
 
-// Match reports whether a glob matches all of a name: '*' stands for any text and
-// '?' for one character.
-func Match(glob, name string) bool {
-	star, retry := -1, 0
-	g, n := 0, 0
-	for n < len(name) {
-		switch {
-		case g < len(glob) && glob[g] == '*':
-			star, retry = g, n
-			g++
-		case g < len(glob) && glob[g] == '?':
-			_, size := utf8.DecodeRuneInString(name[n:])
-			g, n = g+1, n+size
-		case g < len(glob) && glob[g] == name[n]:
-			g, n = g+1, n+1
-		case star >= 0: // the last '*' stands for one byte more
-			retry++
-			g, n = star+1, retry
-		default:
-			return false
-		}
-	}
-	return strings.Trim(glob[g:], "*") == ""
-}
-
 // Chosen reports whether globs let a name pass.
 func Chosen(include, exclude []string, name string) bool {
-	matches := func(glob string) bool { return Match(glob, name) }
+	matches := func(pattern string) bool { return glob.Match(pattern, name) }
 	return (len(include) == 0 || slices.ContainsFunc(include, matches)) && !slices.ContainsFunc(exclude, matches)
 }
