@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -49,6 +50,20 @@ type ClientConfig struct {
 	MaxSessions, MaxSessionsPerCaller int
 	// ClientInfo is the Implementation object for callers that have none.
 	ClientInfo json.RawMessage
+	// Revision is the revision to speak with the server, whatever its clients speak.
+	// Empty means that of each client, as far as the server speaks it: a server of
+	// both eras hears a client of 2026-07-28 by requests that stand alone, and others
+	// by sessions that open with initialize. A server that does not speak the
+	// revision cannot be asked.
+	Revision Revision
+}
+
+// Validate returns an error if the configuration cannot be meant.
+func (c ClientConfig) Validate() error {
+	if c.Revision != "" && !c.Revision.Known() {
+		return fmt.Errorf("revision %q is none of %s", string(c.Revision), AppendRevisions(nil))
+	}
+	return nil
 }
 
 // WithDefaults returns the configuration with the defaults in place. It leaves

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"sync"
 
@@ -24,8 +26,8 @@ type duplex struct {
 	wg       sync.WaitGroup
 }
 
-// Dial starts a server over pipes and returns the client's end. A revision
-// other than the newest is the only one that the server seems to know.
+// Dial starts a server over pipes and returns the client's end. A revision is the
+// only one that the server seems to know.
 func Dial(serve func(ctx context.Context, in io.Reader, out io.Writer) error, revision string) io.ReadWriteCloser {
 	ctx, cancel := context.WithCancel(context.Background())
 	serverIn, out := io.Pipe()
@@ -46,7 +48,7 @@ func Dial(serve func(ctx context.Context, in io.Reader, out io.Writer) error, re
 				_ = fromServer.CloseWithError(err)
 				return
 			}
-			d.say(line)
+			d.say(Show(line, revision))
 		}
 	})
 	return d
@@ -84,19 +86,59 @@ func (d *duplex) Close() error {
 // Hide returns what a server that serves one revision only gets in place of a
 // message of the client, or what it answers, where it would not know the message.
 func Hide(p []byte, revision string) (message, answer []byte) {
-	if revision != Modern && bytes.Contains(p, []byte(`"server/discover"`)) {
+	unknown := `"server/discover"`
+	switch revision {
+	case All:
+		return p, nil
+	case Modern:
+		unknown = `"method":"initialize"`
+	}
+	if bytes.Contains(p, []byte(unknown)) {
 		id := idMember.FindSubmatch(p)[1]
 		return nil, []byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"what?"}}`)
 	}
 	return asking(p, revision), nil
 }
 
-// asking rewrites initialize to ask for another revision.
-func asking(p []byte, revision string) []byte {
-	if revision == Modern || !bytes.Contains(p, []byte(`"method":"initialize"`)) {
+var versions = regexp.MustCompile(`"supportedVersions":\[[^\]]*\]`)
+
+// Show returns what a client gets in place of a message of a server that serves one
+// revision only.
+func Show(p []byte, revision string) []byte {
+	if revision != Modern {
 		return p
 	}
-	return bytes.Replace(p, []byte(`"protocolVersion":"2025-11-25"`), []byte(`"protocolVersion":"`+revision+`"`), 1)
+	return versions.ReplaceAll(p, []byte(`"supportedVersions":["`+Modern+`"]`))
+}
+
+var versionMember = regexp.MustCompile(`"protocolVersion":"[0-9-]+"`)
+
+// asking rewrites initialize to ask for another revision.
+func asking(p []byte, revision string) []byte {
+	if !bytes.Contains(p, []byte(`"method":"initialize"`)) {
+		return p
+	}
+	return versionMember.ReplaceAll(p, []byte(`"protocolVersion":"`+revision+`"`))
+}
+
+// OnlyModern hides from clients that a server serves older revisions too.
+func OnlyModern(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.Header.Get("Mcp-Protocol-Version") < Modern {
+			http.Error(w, "there are no sessions", http.StatusBadRequest)
+			return
+		}
+		if r.Header.Get("Mcp-Method") != protocol.MethodDiscover {
+			h.ServeHTTP(w, r)
+			return
+		}
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, r)
+		maps.Copy(w.Header(), answer.Header())
+		w.Header().Del("Content-Length")
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(Show(answer.Body.Bytes(), Modern)) // the client may have gone
+	})
 }
 
 // OnlyLegacy hides from a server what its revision does not have.

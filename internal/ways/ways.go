@@ -18,7 +18,10 @@ import (
 // Modern is the newest revision.
 const Modern = string(protocol.Revision20260728)
 
-// Way is a transport and the revision that is spoken over it.
+// All stands for a server that serves every revision.
+const All = "all revisions"
+
+// Way is a transport and the revision that is spoken over it, or [All].
 type Way struct{ Transport, Revision string }
 
 func (w Way) String() string { return w.Transport + " " + w.Revision }
@@ -74,7 +77,7 @@ func Serve(t *testing.T, h protocol.Handler) Server {
 }
 
 // Connect returns a client of a server that serves no revision but that of the
-// way, whatever it could.
+// way, whatever it could do.
 func Connect(t *testing.T, w Way, s Server) Client {
 	t.Helper()
 	var (
@@ -91,7 +94,11 @@ func Connect(t *testing.T, w Way, s Server) Client {
 		if w.Transport != HTTP {
 			h = s.SSE
 		}
-		if w.Revision != Modern {
+		switch w.Revision {
+		case All:
+		case Modern:
+			h = OnlyModern(h)
+		default:
 			h = OnlyLegacy(h, w.Revision)
 		}
 		server := httptest.NewServer(h)

@@ -26,6 +26,12 @@ var _ protocol.Handler = (*Client)(nil)
 
 // NewClient returns a Client.
 func NewClient(cfg ClientConfig) (*Client, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("httpsse: %w", err)
+	}
+	if cfg.Revision.Modern() {
+		return nil, fmt.Errorf("httpsse: HTTP+SSE does not carry revision %s", cfg.Revision)
+	}
 	cfg.ClientConfig = cfg.WithDefaults()
 	web, err := webclient.New(cfg)
 	if err != nil {

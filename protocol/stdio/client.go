@@ -99,7 +99,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 			faults = append(faults, fmt.Errorf("environment variable %q must be NAME=VALUE", name))
 		}
 	}
-	if len(faults) > 0 {
+	faults = append(faults, cfg.Validate())
+	if errors.Join(faults...) != nil {
 		return nil, fmt.Errorf("stdio: %w", errors.Join(faults...))
 	}
 	cfg.ClientConfig = cfg.WithDefaults()

@@ -28,6 +28,9 @@ var _ protocol.Handler = (*Client)(nil)
 
 // NewClient returns a Client.
 func NewClient(cfg ClientConfig) (*Client, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("streamable: %w", err)
+	}
 	cfg.ClientConfig = cfg.WithDefaults()
 	web, err := webclient.New(cfg)
 	if err != nil {
@@ -42,7 +45,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		dial = append(dial, web.DialSSE)
 	}
 	c.era = eraclient.New(eraclient.Config{
-		Open: func(context.Context) (peer.Conn, error) { return c.stateless, nil },
+		Open: func(context.Context, bool) (peer.Conn, error) { return c.stateless, nil },
 		Dial: dial, Forward: web.Forward, HTTP: true, ClientConfig: cfg.ClientConfig,
 	})
 	return c, nil

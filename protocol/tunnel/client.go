@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/secret"
@@ -46,6 +47,9 @@ var _ protocol.Handler = (*Client)(nil)
 func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Dial == nil {
 		return nil, errors.New("tunnel: ClientConfig.Dial is nil")
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("tunnel: %w", err)
 	}
 	c := &Client{sent: &secret.Values{}}
 	c.sent.AddHeader(cfg.Header)

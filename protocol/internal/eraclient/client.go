@@ -31,12 +31,15 @@ const (
 // Config configures a [Client].
 type Config struct {
 	// Open returns the connection for requests of no session. It is called
-	// for every request, and the connection is its own. It may be nil where
-	// LegacyOnly is true.
-	Open func(ctx context.Context) (peer.Conn, error)
+	// for every request, and the connection is its own. probe is true where the
+	// request only asks who is there. It may be nil where LegacyOnly is true.
+	Open func(ctx context.Context, probe bool) (peer.Conn, error)
 	// Dial are the ways to a legacy server. Where initialize is refused over one
 	// because nobody serves it there, the next is tried.
 	Dial []func(ctx context.Context, header http.Header) (peer.Conn, error)
+	// Again, if it is not nil, is one more way to a server that has answered the
+	// probe and says that it takes initialize, but has refused it.
+	Again func(ctx context.Context) (peer.Conn, error)
 	// Forward returns what requests made for one of a caller carry beyond what
 	// the protocol wants: the caller's own headers. Nil means nothing.
 	Forward func(ctx context.Context, r *protocol.Request) (http.Header, error)
@@ -62,16 +65,19 @@ type Client struct {
 	legacy *legacyClient
 
 	mu    sync.Mutex
-	era   era
+	eras  eras          // that the server speaks, 0 as long as nobody knows
+	used  eras          // that its callers have spoken
 	probe chan struct{} // closed when the probe under way is over, or nil
 }
 
-type era int
+// eras is a set of eras.
+type eras uint8
 
 const (
-	unknown era = iota
-	isModern
-	isLegacy
+	modernEra eras = 1 << iota
+	legacyEra
+
+	bothEras = modernEra | legacyEra
 )
 
 var _ protocol.Handler = (*Client)(nil)
@@ -90,13 +96,22 @@ func New(cfg Config) *Client {
 		modern: modern{log: cfg.Logger, clientInfo: cfg.ClientInfo},
 		legacy: newLegacyClient(cfg),
 	}
+	c.legacy.dual = c.Dual
 	if cfg.HTTP {
 		c.modern.headers = &headers{log: cfg.Logger}
 	}
-	if cfg.LegacyOnly {
-		c.era = isLegacy
+	if c.pinned() && !cfg.Revision.Modern() || cfg.LegacyOnly {
+		c.eras = legacyEra
 	}
 	return c
+}
+
+// Dual reports whether the server is known to speak both eras, and may be asked in
+// both.
+func (c *Client) Dual() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.eras == bothEras
 }
 
 // Close ends the sessions.
@@ -117,12 +132,13 @@ func (c *Client) handle(ctx context.Context, r *protocol.Request, n protocol.Not
 		return nil, err
 	}
 	for attempt := 0; ; attempt++ {
-		now, err := c.detect(ctx, prepared)
+		found, err := c.detect(ctx, prepared)
 		if err != nil {
 			return nil, err
 		}
+		now := c.choose(found, r)
 		var res *protocol.Result
-		if now == isLegacy {
+		if now == legacyEra {
 			res, err = c.legacy.do(ctx, prepared, n)
 		} else {
 			res, err = c.askModern(ctx, prepared, n)
@@ -130,12 +146,58 @@ func (c *Client) handle(ctx context.Context, r *protocol.Request, n protocol.Not
 		if c.cfg.LegacyOnly || !wrongEra(now, err) {
 			return res, err
 		}
-		c.forget(now)
+		if c.pinned() {
+			return nil, c.pinFault(err)
+		}
+		c.forget(found, now)
 		if attempt > 0 {
 			return res, err
 		}
-		c.cfg.Logger.InfoContext(ctx, "the MCP server is no longer of the era it was of; asking again", "error", err)
+		c.cfg.Logger.InfoContext(ctx, "the MCP server is not of the era it was taken for; asking again", "error", err)
 	}
+}
+
+func (c *Client) pinned() bool { return c.cfg.Revision != "" }
+
+// pinFault is the error for a server that does not speak the revision that the
+// configuration wants. err says how it is known, and may be nil.
+func (c *Client) pinFault(err error) error {
+	return pinFault(c.cfg.Revision, err)
+}
+
+func pinFault(rev protocol.Revision, err error) error {
+	fault := peer.Malformed(err, "the MCP server does not speak revision "+string(rev)+", which is configured for it")
+	fault.Unsent = true
+	return fault
+}
+
+// choose says in which era of those that the server speaks it is asked: in that
+// of the caller, so that the caller hears what it would hear directly. Whether the
+// server is there is asked in an era that somebody uses.
+func (c *Client) choose(found eras, r *protocol.Request) eras {
+	if found != bothEras {
+		return found
+	}
+	era := legacyEra
+	if r.Meta.Revision.Modern() {
+		era = modernEra
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if isProbe(r) {
+		if c.used == legacyEra {
+			return legacyEra
+		}
+		return modernEra
+	}
+	c.used |= era
+	return era
+}
+
+// isProbe reports whether a request asks only whether the server is there, on this
+// program's own account.
+func isProbe(r *protocol.Request) bool {
+	return r.Method == protocol.MethodDiscover && r.Caller != nil && r.Caller.Principal.Internal()
 }
 
 // prepare asks for what a request carries, and says who must share nothing with
@@ -161,7 +223,7 @@ func (c *Client) prepare(ctx context.Context, r *protocol.Request) (*peer.Reques
 
 func (c *Client) askModern(ctx context.Context, r *peer.Request, n protocol.Notifier) (*protocol.Result, error) {
 	for again := false; ; again = true {
-		conn, err := c.cfg.Open(ctx)
+		conn, err := c.cfg.Open(ctx, isProbe(r.Request))
 		if err != nil {
 			return nil, err
 		}
@@ -175,11 +237,11 @@ func (c *Client) askModern(ctx context.Context, r *peer.Request, n protocol.Noti
 
 // wrongEra reports whether an error shows that the server is of another era
 // than it was taken for, and that it has not done what was asked.
-func wrongEra(now era, err error) bool {
+func wrongEra(now eras, err error) bool {
 	if err == nil {
 		return false
 	}
-	if now == isLegacy {
+	if now == legacyEra {
 		return errors.Is(err, errNotLegacy)
 	}
 	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok {
@@ -200,22 +262,27 @@ func NotModern(fault *protocol.UpstreamError) bool {
 	return false
 }
 
-func (c *Client) forget(was era) {
+// forget takes back what has been found out, as far as era has turned out wrong.
+func (c *Client) forget(found, era eras) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.era == was {
-		c.era = unknown
+	switch {
+	case c.eras != found:
+	case found == bothEras && era == legacyEra:
+		c.eras = modernEra // it has answered the probe
+	default:
+		c.eras = 0
 	}
 }
 
-// detect returns the era of the server. The first request asks for it, and
+// detect returns the eras of the server. The first request asks for it, and
 // the ones that come meanwhile wait.
-func (c *Client) detect(ctx context.Context, r *peer.Request) (era, error) {
+func (c *Client) detect(ctx context.Context, r *peer.Request) (eras, error) {
 	for {
 		c.mu.Lock()
-		if c.era != unknown {
+		if c.eras != 0 {
 			defer c.mu.Unlock()
-			return c.era, nil
+			return c.eras, nil
 		}
 		wait := c.probe
 		if wait == nil {
@@ -228,20 +295,26 @@ func (c *Client) detect(ctx context.Context, r *peer.Request) (era, error) {
 		select {
 		case <-wait: // and look: the other caller may have given up
 		case <-ctx.Done():
-			return unknown, context.Cause(ctx)
+			return 0, context.Cause(ctx)
 		}
 	}
-	var found era
+	var found eras
 	err := guarded(ctx, c.cfg.Logger, func() (err error) {
 		found, err = c.ask(ctx, r)
 		return err
 	})
+	if err == nil && c.pinned() {
+		// Only a revision of requests that stand alone is looked for.
+		if found &= modernEra; found == 0 {
+			err = c.pinFault(nil)
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.probe)
 	c.probe = nil
 	if err == nil {
-		c.era = found
+		c.eras = found
 	}
 	return found, err
 }
@@ -259,10 +332,10 @@ func guarded(ctx context.Context, log *slog.Logger, f func() error) (err error) 
 }
 
 // ask probes with server/discover (basic/versioning, Backward Compatibility).
-func (c *Client) ask(ctx context.Context, r *peer.Request) (era, error) {
-	conn, err := c.cfg.Open(ctx)
+func (c *Client) ask(ctx context.Context, r *peer.Request) (eras, error) {
+	conn, err := c.cfg.Open(ctx, true)
 	if err != nil {
-		return unknown, err
+		return 0, err
 	}
 	probe := &peer.Request{
 		Request: &protocol.Request{
@@ -274,7 +347,7 @@ func (c *Client) ask(ctx context.Context, r *peer.Request) (era, error) {
 	id := conn.NextID()
 	params, fault := mcpjson.ModernParams(probe.Request, id, c.cfg.ClientInfo)
 	if fault != nil {
-		return unknown, fault
+		return 0, fault
 	}
 	header := probe.Header
 	if c.cfg.HTTP {
@@ -295,57 +368,61 @@ func (c *Client) ask(ctx context.Context, r *peer.Request) (era, error) {
 
 var errSilent = errors.New("no answer to server/discover")
 
-func (c *Client) silence(ctx context.Context, err error) (era, error) {
+func (c *Client) silence(ctx context.Context, err error) (eras, error) {
 	if ctx.Err() != nil {
-		return unknown, context.Cause(ctx)
+		return 0, context.Cause(ctx)
 	}
 	if errors.Is(err, errSilent) {
 		if c.cfg.SilenceIsLegacy {
 			c.cfg.Logger.InfoContext(ctx, "the MCP server does not answer server/discover; it is taken for one before 2026-07-28", "timeout", c.cfg.ProbeTimeout)
-			return isLegacy, nil
+			return legacyEra, nil
 		}
-		return unknown, &protocol.UpstreamError{Kind: protocol.UpstreamTimeout, Message: "the MCP server did not answer in time", Err: err}
+		return 0, &protocol.UpstreamError{Kind: protocol.UpstreamTimeout, Message: "the MCP server did not answer in time", Err: err}
 	}
 	if fault, ok := errors.AsType[*protocol.UpstreamError](err); ok && NotModern(fault) {
-		return isLegacy, nil
+		return legacyEra, nil
 	}
-	return unknown, err
+	return 0, err
 }
 
-// judge tells the era from the answer to server/discover.
-func (c *Client) judge(ctx context.Context, m *jsonrpc.Message) (era, error) {
+// judge tells the eras from the answer to server/discover.
+func (c *Client) judge(ctx context.Context, m *jsonrpc.Message) (eras, error) {
 	var versions []byte
 	if m.Error == nil {
 		var ok bool
 		if versions, ok = jsontok.Lookup(m.Result, "supportedVersions"); !ok {
-			return isLegacy, nil // whatever it has answered, it was no discovery
+			return legacyEra, nil // whatever it has answered, it was no discovery
 		}
 	} else {
 		fault := jsonrpc.ReadError(m.Error)
 		supported, ok := jsontok.Lookup(fault.Data, "supported")
 		switch {
 		case fault.Code == protocol.CodeHeaderMismatch, fault.Code == protocol.CodeMissingClientCapability:
-			return isModern, nil
+			return modernEra, nil
 		case fault.Code == protocol.CodeUnsupportedProtocolVersion && !ok:
-			return unknown, peer.Malformed(fault, "the MCP server supports none of the protocol versions spoken here")
+			return 0, peer.Malformed(fault, "the MCP server supports none of the protocol versions spoken here")
 		case fault.Code == protocol.CodeUnsupportedProtocolVersion, fault.Code == codeDraftUnsupported && ok:
 			versions = supported
 		default:
-			return isLegacy, nil
+			return legacyEra, nil
 		}
 	}
 	list := readVersions(versions)
-	switch {
-	case slices.Contains(list, string(protocol.Revision20260728)):
-		return isModern, nil
-	case slices.ContainsFunc(list, func(v string) bool {
+	var found eras
+	if slices.Contains(list, string(protocol.Revision20260728)) {
+		found |= modernEra
+	}
+	if slices.ContainsFunc(list, func(v string) bool {
 		r := protocol.Revision(v)
 		return r.Known() && !r.Modern()
-	}):
-		return isLegacy, nil
+	}) {
+		found |= legacyEra
 	}
-	c.cfg.Logger.WarnContext(ctx, "the MCP server speaks no protocol version that is spoken here", "supported", list)
-	return unknown, peer.Malformed(nil, "the MCP server supports none of the protocol versions spoken here")
+	if found == 0 {
+		c.cfg.Logger.WarnContext(ctx, "the MCP server speaks no protocol version that is spoken here", "supported", list)
+		return 0, peer.Malformed(nil, "the MCP server supports none of the protocol versions spoken here")
+	}
+	return found, nil
 }
 
 // codeDraftUnsupported is what drafts of 2026-07-28 had for an unsupported

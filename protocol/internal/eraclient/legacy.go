@@ -35,6 +35,8 @@ var errNotLegacy = errors.New("the MCP server does not take initialize")
 type legacyClient struct {
 	cfg Config
 	log *slog.Logger
+	// dual reports whether the server has answered the probe, and takes initialize.
+	dual func() bool
 
 	ctx    context.Context //nolint:containedctx // ends the sessions, which outlive any call
 	cancel context.CancelFunc
@@ -151,7 +153,20 @@ func (c *legacyClient) key(r *peer.Request) string {
 	if c.cfg.Shared != nil {
 		return ""
 	}
-	return digest(r.Identity, string(r.Meta.ClientInfo), string(r.Meta.Capabilities), r.Meta.SessionID())
+	return digest(r.Identity, string(r.Meta.ClientInfo), string(r.Meta.Capabilities), r.Meta.SessionID(), string(c.revision(r)))
+}
+
+// revision returns the revision that a session for a request asks the server for:
+// that of the caller, if it has sessions. A session for all callers is of the
+// latest one, so that it has what any of them may want.
+func (c *legacyClient) revision(r *peer.Request) protocol.Revision {
+	switch rev := r.Meta.Revision; {
+	case c.cfg.Revision != "":
+		return c.cfg.Revision
+	case c.cfg.Shared == nil && rev.Known() && !rev.Modern():
+		return rev
+	}
+	return protocol.LatestLegacy
 }
 
 // digest returns a hash of parts, each of which stands for itself.
@@ -210,10 +225,15 @@ func (c *legacyClient) open(ctx context.Context, s *clientSession) (peer.Conn, e
 	c.mu.Lock()
 	first := c.dial
 	c.mu.Unlock()
+	ways := c.cfg.Dial
+	if c.cfg.Again != nil && c.dual() {
+		again := func(ctx context.Context, _ http.Header) (peer.Conn, error) { return c.cfg.Again(ctx) }
+		ways = append(slices.Clone(ways), again)
+	}
 	var faults []error
-	for i := range c.cfg.Dial {
-		way := (first + i) % len(c.cfg.Dial)
-		conn, err := c.cfg.Dial[way](ctx, s.header)
+	for i := range ways {
+		way := (first + i) % len(ways)
+		conn, err := ways[way](ctx, s.header)
 		if err == nil {
 			s.mu.Lock()
 			s.link = conn

@@ -34,12 +34,20 @@ func TestMain(m *testing.M) {
 // sdk serves a server of the official Go SDK.
 func sdk(s *mcp.Server) ways.Server {
 	get := func(*http.Request) *mcp.Server { return s }
+	sessions := mcp.NewStreamableHTTPHandler(get, nil)
+	modern := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true})
 	return ways.Server{
 		Stdio: func(ctx context.Context, in io.Reader, out io.Writer) error {
 			return s.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}})
 		},
-		HTTP: mcp.NewStreamableHTTPHandler(get, nil),
-		SSE:  mcp.NewSSEHandler(get, nil),
+		HTTP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Protocol-Version") < ways.Modern {
+				sessions.ServeHTTP(w, r)
+				return
+			}
+			modern.ServeHTTP(w, r) // handlers with sessions refuse the revision
+		}),
+		SSE: mcp.NewSSEHandler(get, nil),
 	}
 }
 

@@ -26,6 +26,7 @@ type clientSession struct {
 	header       http.Header
 	info         json.RawMessage
 	capabilities json.RawMessage
+	wanted       protocol.Revision // the revision that initialize asks for
 	// front is closed once the client's own session is over, which this one is
 	// for. It is nil where there is none.
 	front <-chan struct{}
@@ -67,7 +68,7 @@ type clientSession struct {
 func newClientSession(c *legacyClient, key string, r *peer.Request) *clientSession {
 	s := &clientSession{
 		client: c, key: key, header: r.Header,
-		info: c.cfg.ClientInfo, capabilities: c.cfg.Shared,
+		info: c.cfg.ClientInfo, capabilities: c.cfg.Shared, wanted: c.revision(r),
 		ready: make(chan struct{}), over: make(chan struct{}),
 		replies: make(chan struct{}, maxReplies), levels: make(chan struct{}, 1), subscribing: make(chan struct{}, 1),
 		surveying: make(chan struct{}, 1),
@@ -226,7 +227,7 @@ func (s *clientSession) IdleSince() (time.Time, bool) {
 
 // initialize performs the handshake (2025-11-25 basic/lifecycle).
 func (s *clientSession) initialize(ctx context.Context, conn peer.Conn) error {
-	asked := protocol.LatestLegacy
+	asked, pinned := s.wanted, s.client.cfg.Revision != ""
 	for attempt := 0; ; attempt++ {
 		var params mcpjson.Object
 		params.Add("protocolVersion", jsontok.AppendString(nil, string(asked)))
@@ -241,7 +242,7 @@ func (s *clientSession) initialize(ctx context.Context, conn peer.Conn) error {
 		}
 		if m.Error != nil {
 			fault := jsonrpc.ReadError(m.Error)
-			if older, ok := supported(fault); ok && attempt == 0 {
+			if older, ok := supported(fault); ok && attempt == 0 && !pinned {
 				asked = older
 				continue
 			}
@@ -252,6 +253,9 @@ func (s *clientSession) initialize(ctx context.Context, conn peer.Conn) error {
 		}
 		if err := s.read(m.Result); err != nil {
 			return err
+		}
+		if pinned && s.rev != asked {
+			return pinFault(asked, nil)
 		}
 		return conn.Initialized(ctx, s.rev, s.header)
 	}

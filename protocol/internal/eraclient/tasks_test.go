@@ -56,7 +56,7 @@ const taskServerTools = `{"tools":[{"name":"plain"},{"name":"soon","execution":{
 func newTaskServer(t *testing.T) (*taskServer, *stdio.Client) {
 	s := &taskServer{t: t, polls: make(map[string]int), waiting: make(map[string]json.RawMessage), answers: make(map[string]string)}
 	c, err := stdio.NewClient(stdio.ClientConfig{Dial: func(context.Context) (io.ReadWriteCloser, error) {
-		d := ways.Dial(script(s.serve), ways.Modern)
+		d := ways.Dial(script(s.serve), ways.All)
 		s.in = d
 		return d, nil
 	}})
@@ -589,7 +589,7 @@ func TestElicitationComplete(t *testing.T) {
 					say(result(id[:len(id)-1], `{"content":[]}`))
 				}
 			})
-			c, err := stdio.NewClient(stdio.ClientConfig{Dial: func(context.Context) (io.ReadWriteCloser, error) { return ways.Dial(serve, ways.Modern), nil }})
+			c, err := stdio.NewClient(stdio.ClientConfig{Dial: func(context.Context) (io.ReadWriteCloser, error) { return ways.Dial(serve, ways.All), nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -622,7 +622,7 @@ func TestExecution(t *testing.T) {
 			}
 			say(result(id, tools))
 		})
-		c, err := stdio.NewClient(stdio.ClientConfig{Dial: func(context.Context) (io.ReadWriteCloser, error) { return ways.Dial(serve, ways.Modern), nil }})
+		c, err := stdio.NewClient(stdio.ClientConfig{Dial: func(context.Context) (io.ReadWriteCloser, error) { return ways.Dial(serve, ways.All), nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func (s *Server) runListen(ctx context.Context, l *listening) {
 		_, fault := s.core.Answer(ctx, &protocol.Request{
 			Method: protocol.MethodListen,
 			Params: json.RawMessage(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`),
-			Meta:   protocol.Meta{Revision: protocol.Revision20260728, Capabilities: json.RawMessage(`{}`)},
+			Meta:   protocol.Meta{Revision: protocol.LatestLegacy, Capabilities: json.RawMessage(`{}`)},
 			Caller: protocol.InternalCaller(),
 		}, protocol.NotifierFunc(func(_ context.Context, n *protocol.Notification) error {
 			switch {

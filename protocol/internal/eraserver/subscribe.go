@@ -148,7 +148,6 @@ func (s *Session) listen(ctx context.Context, id json.RawMessage, uris []string,
 	filter.Add("resourceSubscriptions", quoted.JSON())
 	params.Add("notifications", filter.JSON())
 	meta = s.meta(meta)
-	meta.Revision = protocol.Revision20260728 // which has the method
 	meta.ProgressToken = nil
 	l := &resourceListen{uris: uris, settled: make(chan struct{})}
 	request := &protocol.Request{ID: id, Method: protocol.MethodListen, Params: params.JSON(), Meta: meta, Caller: caller}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -27,6 +28,7 @@ type link struct {
 	known  bool          // what accuse has said when the link failed
 	idle   chan struct{} // closed once the writer has returned
 	served chan struct{} // closed once serve has returned
+	left   atomic.Bool   // its user has ended it, and wants another one
 }
 
 type write struct {
