@@ -127,7 +127,7 @@ func refusal(r protocol.Revision, client, server ways.Way) outcome {
 // shared reports whether all callers of a server share one session, which has
 // the capabilities of all of them.
 func shared(w ways.Way) bool {
-	return w.Revision != ways.Modern && (w.Transport == ways.Stdio || w.Transport == tunnels)
+	return w.Revision != ways.Modern && w.Revision != ways.All && (w.Transport == ways.Stdio || w.Transport == tunnels)
 }
 
 // jsonRPC is what is expected of what only JSON-RPC can say.

@@ -62,7 +62,6 @@ func (t *table) check(tb testing.TB) {
 
 // size says how much is tried.
 func (t *table) size() string {
-	n := strconv.Itoa(len(allWays()))
-	return wrap("Between each of " + n + " ways to the bridge and " + n + " ways from it to a server " +
+	return wrap("Between each of " + strconv.Itoa(len(allWays())) + " ways to the bridge and " + strconv.Itoa(len(servers())) + " ways from it to a server " +
 		strconv.Itoa(len(features)) + " things are tried, " + strconv.Itoa(len(t.cells)) + " in all.")
 }

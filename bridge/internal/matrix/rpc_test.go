@@ -41,6 +41,29 @@ func allWays() []ways.Way {
 	return all
 }
 
+// servers returns the ways to servers: those of one revision, and those of all.
+func servers() []ways.Way {
+	all := allWays()
+	for _, transport := range []string{ways.Stdio, ways.HTTP, tunnels} {
+		all = append(all, ways.Way{Transport: transport, Revision: ways.All})
+	}
+	return all
+}
+
+// spoken returns the way by which a server is asked on behalf of a client: one of all
+// revisions in that of the client, or, where all clients of an era share a session, in
+// the newest of that era.
+func spoken(client, server ways.Way) ways.Way {
+	if server.Revision != ways.All {
+		return server
+	}
+	server.Revision = client.Revision
+	if client.Revision != ways.Modern && server.Transport != ways.HTTP {
+		server.Revision = string(protocol.LatestLegacy)
+	}
+	return server
+}
+
 // node is a Handler behind every front that there is.
 type node struct {
 	handler protocol.Handler
@@ -176,7 +199,7 @@ func newDated(s protocoltunnel.Stream, revision string) *dated {
 			if message, d.err = s.Receive(); d.err != nil {
 				return
 			}
-			d.say(message)
+			d.say(ways.Show(message, revision))
 		}
 	})
 	return d
