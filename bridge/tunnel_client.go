@@ -33,6 +33,9 @@ type TunnelClientConfig struct {
 	// ClientInfo is the Implementation object that the server sees of clients
 	// that have none, and of all where it is older than 2026-07-28.
 	ClientInfo json.RawMessage
+	// Revision is the one to speak with the server. Empty means that of each client,
+	// as far as the server speaks it.
+	Revision protocol.Revision
 }
 
 // TunnelClient is an MCP server behind the RPC Tunnel of mcp.v1.McpService, in
@@ -74,7 +77,7 @@ func NewTunnelClient(cfg TunnelClientConfig) (*TunnelClient, error) {
 			return tunnelStream{stream}, nil
 		},
 		Header:       cfg.Connect.Header,
-		ClientConfig: protocol.ClientConfig{Logger: cfg.Logger, ClientInfo: cfg.ClientInfo, MaxMessageBytes: limit},
+		ClientConfig: protocol.ClientConfig{Logger: cfg.Logger, ClientInfo: cfg.ClientInfo, MaxMessageBytes: limit, Revision: cfg.Revision},
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("bridge: %w", err), caller.Close())

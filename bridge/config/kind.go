@@ -29,6 +29,7 @@ var takers = map[protoreflect.Name]struct {
 	"env":             {command, "a command"},
 	"dir":             {command, "a command"},
 	"process":         {command, "a command"},
+	"revision":        {command | webMCP | tunnel, "a command, or the URL of MCP over HTTP or of a tunnel"},
 	"tls":             {urlKinds, "a URL"},
 	"headers":         {urlKinds, "a URL"},
 	"forward_headers": {urlKinds &^ tunnel, "a URL that is no tunnel"},

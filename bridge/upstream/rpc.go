@@ -116,6 +116,7 @@ func (p *plan) openTunnel(ctx context.Context) (Server, error) {
 	}
 	client, err := bridge.NewTunnelClient(bridge.TunnelClientConfig{
 		URL: p.target.RPC.String(), Connect: p.connectConfig(config), Logger: p.log, ClientInfo: p.opts.ClientInfo,
+		Revision: revisions[p.spec.GetRevision()],
 	})
 	if err != nil {
 		return nil, &ConfigError{err}

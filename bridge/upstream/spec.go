@@ -308,7 +308,16 @@ func (p *plan) authorOptions() ([]bridge.Option, error) {
 	return []bridge.Option{bridge.WithOptions(text)}, nil // JSON is YAML
 }
 
+// revisions are those that a spec can choose. Auto is none of them.
+var revisions = map[configv1.Revision]protocol.Revision{
+	configv1.Revision_REVISION_2024_11_05: protocol.Revision20241105,
+	configv1.Revision_REVISION_2025_03_26: protocol.Revision20250326,
+	configv1.Revision_REVISION_2025_06_18: protocol.Revision20250618,
+	configv1.Revision_REVISION_2025_11_25: protocol.Revision20251125,
+	configv1.Revision_REVISION_2026_07_28: protocol.Revision20260728,
+}
+
 // clientConfig returns what the clients of all MCP servers have in common.
 func (p *plan) clientConfig() protocol.ClientConfig {
-	return protocol.ClientConfig{Logger: p.log, ClientInfo: p.opts.ClientInfo, MaxMessageBytes: p.maxBytes}
+	return protocol.ClientConfig{Logger: p.log, ClientInfo: p.opts.ClientInfo, MaxMessageBytes: p.maxBytes, Revision: revisions[p.spec.GetRevision()]}
 }

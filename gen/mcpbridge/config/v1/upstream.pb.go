@@ -140,6 +140,75 @@ func (Process) EnumDescriptor() ([]byte, []int) {
 	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{1}
 }
 
+// Revision is the revision of MCP to speak with an MCP server.
+type Revision int32
+
+const (
+	// The default.
+	Revision_REVISION_UNSPECIFIED Revision = 0
+	// That of each client, as far as the server speaks it.
+	Revision_REVISION_AUTO Revision = 1
+	// HTTP+SSE, and the first one of all.
+	Revision_REVISION_2024_11_05 Revision = 2
+	// The first one with Streamable HTTP.
+	Revision_REVISION_2025_03_26 Revision = 3
+	// The first one with elicitation and structured results.
+	Revision_REVISION_2025_06_18 Revision = 4
+	// The last one that opens with `initialize`.
+	Revision_REVISION_2025_11_25 Revision = 5
+	// The first one whose requests stand alone.
+	Revision_REVISION_2026_07_28 Revision = 6
+)
+
+// Enum value maps for Revision.
+var (
+	Revision_name = map[int32]string{
+		0: "REVISION_UNSPECIFIED",
+		1: "REVISION_AUTO",
+		2: "REVISION_2024_11_05",
+		3: "REVISION_2025_03_26",
+		4: "REVISION_2025_06_18",
+		5: "REVISION_2025_11_25",
+		6: "REVISION_2026_07_28",
+	}
+	Revision_value = map[string]int32{
+		"REVISION_UNSPECIFIED": 0,
+		"REVISION_AUTO":        1,
+		"REVISION_2024_11_05":  2,
+		"REVISION_2025_03_26":  3,
+		"REVISION_2025_06_18":  4,
+		"REVISION_2025_11_25":  5,
+		"REVISION_2026_07_28":  6,
+	}
+)
+
+func (x Revision) Enum() *Revision {
+	p := new(Revision)
+	*p = x
+	return p
+}
+
+func (x Revision) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Revision) Descriptor() protoreflect.EnumDescriptor {
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[2].Descriptor()
+}
+
+func (Revision) Type() protoreflect.EnumType {
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[2]
+}
+
+func (x Revision) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Revision.Descriptor instead.
+func (Revision) EnumDescriptor() ([]byte, []int) {
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{2}
+}
+
 // Prefix says whether public names start with the name of their upstream.
 type Prefix int32
 
@@ -179,11 +248,11 @@ func (x Prefix) String() string {
 }
 
 func (Prefix) Descriptor() protoreflect.EnumDescriptor {
-	return file_mcpbridge_config_v1_upstream_proto_enumTypes[2].Descriptor()
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[3].Descriptor()
 }
 
 func (Prefix) Type() protoreflect.EnumType {
-	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[2]
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[3]
 }
 
 func (x Prefix) Number() protoreflect.EnumNumber {
@@ -192,7 +261,7 @@ func (x Prefix) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Prefix.Descriptor instead.
 func (Prefix) EnumDescriptor() ([]byte, []int) {
-	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{2}
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{3}
 }
 
 // SchemaProfile is how much of JSON Schema is used.
@@ -233,11 +302,11 @@ func (x SchemaProfile) String() string {
 }
 
 func (SchemaProfile) Descriptor() protoreflect.EnumDescriptor {
-	return file_mcpbridge_config_v1_upstream_proto_enumTypes[3].Descriptor()
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[4].Descriptor()
 }
 
 func (SchemaProfile) Type() protoreflect.EnumType {
-	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[3]
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[4]
 }
 
 func (x SchemaProfile) Number() protoreflect.EnumNumber {
@@ -246,7 +315,7 @@ func (x SchemaProfile) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SchemaProfile.Descriptor instead.
 func (SchemaProfile) EnumDescriptor() ([]byte, []int) {
-	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{3}
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{4}
 }
 
 // Upstream is an API or an MCP server. It has either a URL or a command.
@@ -279,6 +348,13 @@ type Upstream struct {
 	Dir string `protobuf:"bytes,4,opt,name=dir,proto3" json:"dir,omitempty"`
 	// Who shares a process of the command.
 	Process Process `protobuf:"varint,5,opt,name=process,proto3,enum=mcpbridge.config.v1.Process" json:"process,omitempty"`
+	// The revision of MCP to speak with an MCP server. `auto` speaks that of each
+	// client, so that clients hear what they would hear directly: a server may do
+	// less in one revision than in another, for example ask no questions in
+	// `2026-07-28`. A command then has one process for clients of `2026-07-28` and
+	// one for all others, as far as there are any. Only for commands and the URLs of
+	// MCP over HTTP and of tunnels.
+	Revision Revision `protobuf:"varint,40,opt,name=revision,proto3,enum=mcpbridge.config.v1.Revision" json:"revision,omitempty"`
 	// Whether the gateway is ready only while this upstream is up. The default is
 	// true for a sole upstream and false for one of several.
 	Required *bool `protobuf:"varint,6,opt,name=required,proto3,oneof" json:"required,omitempty"`
@@ -428,6 +504,13 @@ func (x *Upstream) GetProcess() Process {
 		return x.Process
 	}
 	return Process_PROCESS_UNSPECIFIED
+}
+
+func (x *Upstream) GetRevision() Revision {
+	if x != nil {
+		return x.Revision
+	}
+	return Revision_REVISION_UNSPECIFIED
 }
 
 func (x *Upstream) GetRequired() bool {
@@ -1030,7 +1113,7 @@ var File_mcpbridge_config_v1_upstream_proto protoreflect.FileDescriptor
 
 const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\n" +
-	"\"mcpbridge/config/v1/upstream.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1cmcp/options/v1/options.proto\x1a!mcpbridge/config/v1/options.proto\"\xfb\x10\n" +
+	"\"mcpbridge/config/v1/upstream.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1cmcp/options/v1/options.proto\x1a!mcpbridge/config/v1/options.proto\"\xca\x11\n" +
 	"\bUpstream\x12\x1a\n" +
 	"\x03url\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x03url\x12s\n" +
 	"\acommand\x18\x02 \x03(\tBY\xbaHV\xba\x01S\n" +
@@ -1038,7 +1121,9 @@ const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\x03env\x18\x03 \x03(\v2&.mcpbridge.config.v1.Upstream.EnvEntryB$\xbaH!\x9a\x01\x1e\"\x1cr\x1a2\x18^[A-Za-z_][A-Za-z0-9_]*$R\x03env\x12\x18\n" +
 	"\x03dir\x18\x04 \x01(\tB\x06°\x19\x02\x10\x01R\x03dir\x12L\n" +
 	"\aprocess\x18\x05 \x01(\x0e2\x1c.mcpbridge.config.v1.ProcessB\x14\xbaH\x05\x82\x01\x02\x10\x01°\x19\b\n" +
-	"\x06sharedR\aprocess\x12\x1f\n" +
+	"\x06sharedR\aprocess\x12M\n" +
+	"\brevision\x18( \x01(\x0e2\x1d.mcpbridge.config.v1.RevisionB\x12\xbaH\x05\x82\x01\x02\x10\x01°\x19\x06\n" +
+	"\x04autoR\brevision\x12\x1f\n" +
 	"\brequired\x18\x06 \x01(\bH\x00R\brequired\x88\x01\x01\x12B\n" +
 	"\x05probe\x18\a \x01(\v2\x19.google.protobuf.DurationB\x11\xbaH\x05\xaa\x01\x022\x00°\x19\x05\n" +
 	"\x0310sR\x05probe\x122\n" +
@@ -1142,7 +1227,27 @@ const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\x0ePROCESS_SHARED\x10\x01\x1a\f\xba\xb0\x19\b\n" +
 	"\x06shared\x12&\n" +
 	"\x11PROCESS_PRINCIPAL\x10\x02\x1a\x0f\xba\xb0\x19\v\n" +
-	"\tprincipal*`\n" +
+	"\tprincipal*\x9a\x02\n" +
+	"\bRevision\x12\x18\n" +
+	"\x14REVISION_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\rREVISION_AUTO\x10\x01\x1a\n" +
+	"\xba\xb0\x19\x06\n" +
+	"\x04auto\x12)\n" +
+	"\x13REVISION_2024_11_05\x10\x02\x1a\x10\xba\xb0\x19\f\n" +
+	"\n" +
+	"2024-11-05\x12)\n" +
+	"\x13REVISION_2025_03_26\x10\x03\x1a\x10\xba\xb0\x19\f\n" +
+	"\n" +
+	"2025-03-26\x12)\n" +
+	"\x13REVISION_2025_06_18\x10\x04\x1a\x10\xba\xb0\x19\f\n" +
+	"\n" +
+	"2025-06-18\x12)\n" +
+	"\x13REVISION_2025_11_25\x10\x05\x1a\x10\xba\xb0\x19\f\n" +
+	"\n" +
+	"2025-11-25\x12)\n" +
+	"\x13REVISION_2026_07_28\x10\x06\x1a\x10\xba\xb0\x19\f\n" +
+	"\n" +
+	"2026-07-28*`\n" +
 	"\x06Prefix\x12\x16\n" +
 	"\x12PREFIX_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\rPREFIX_ALWAYS\x10\x01\x1a\f\xba\xb0\x19\b\n" +
@@ -1171,58 +1276,60 @@ func file_mcpbridge_config_v1_upstream_proto_rawDescGZIP() []byte {
 	return file_mcpbridge_config_v1_upstream_proto_rawDescData
 }
 
-var file_mcpbridge_config_v1_upstream_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_mcpbridge_config_v1_upstream_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
 var file_mcpbridge_config_v1_upstream_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_mcpbridge_config_v1_upstream_proto_goTypes = []any{
 	(Output)(0),                 // 0: mcpbridge.config.v1.Output
 	(Process)(0),                // 1: mcpbridge.config.v1.Process
-	(Prefix)(0),                 // 2: mcpbridge.config.v1.Prefix
-	(SchemaProfile)(0),          // 3: mcpbridge.config.v1.SchemaProfile
-	(*Upstream)(nil),            // 4: mcpbridge.config.v1.Upstream
-	(*UpstreamTls)(nil),         // 5: mcpbridge.config.v1.UpstreamTls
-	(*HeaderValues)(nil),        // 6: mcpbridge.config.v1.HeaderValues
-	(*Stream)(nil),              // 7: mcpbridge.config.v1.Stream
-	(*Schema)(nil),              // 8: mcpbridge.config.v1.Schema
-	(*Tools)(nil),               // 9: mcpbridge.config.v1.Tools
-	(*Override)(nil),            // 10: mcpbridge.config.v1.Override
-	nil,                         // 11: mcpbridge.config.v1.Upstream.EnvEntry
-	nil,                         // 12: mcpbridge.config.v1.Upstream.HeadersEntry
-	nil,                         // 13: mcpbridge.config.v1.Tools.RenameEntry
-	nil,                         // 14: mcpbridge.config.v1.Tools.OverrideEntry
-	(*durationpb.Duration)(nil), // 15: google.protobuf.Duration
-	(*v1.File)(nil),             // 16: mcp.options.v1.File
-	(*v1.Annotations)(nil),      // 17: mcp.options.v1.Annotations
-	(*structpb.Struct)(nil),     // 18: google.protobuf.Struct
+	(Revision)(0),               // 2: mcpbridge.config.v1.Revision
+	(Prefix)(0),                 // 3: mcpbridge.config.v1.Prefix
+	(SchemaProfile)(0),          // 4: mcpbridge.config.v1.SchemaProfile
+	(*Upstream)(nil),            // 5: mcpbridge.config.v1.Upstream
+	(*UpstreamTls)(nil),         // 6: mcpbridge.config.v1.UpstreamTls
+	(*HeaderValues)(nil),        // 7: mcpbridge.config.v1.HeaderValues
+	(*Stream)(nil),              // 8: mcpbridge.config.v1.Stream
+	(*Schema)(nil),              // 9: mcpbridge.config.v1.Schema
+	(*Tools)(nil),               // 10: mcpbridge.config.v1.Tools
+	(*Override)(nil),            // 11: mcpbridge.config.v1.Override
+	nil,                         // 12: mcpbridge.config.v1.Upstream.EnvEntry
+	nil,                         // 13: mcpbridge.config.v1.Upstream.HeadersEntry
+	nil,                         // 14: mcpbridge.config.v1.Tools.RenameEntry
+	nil,                         // 15: mcpbridge.config.v1.Tools.OverrideEntry
+	(*durationpb.Duration)(nil), // 16: google.protobuf.Duration
+	(*v1.File)(nil),             // 17: mcp.options.v1.File
+	(*v1.Annotations)(nil),      // 18: mcp.options.v1.Annotations
+	(*structpb.Struct)(nil),     // 19: google.protobuf.Struct
 }
 var file_mcpbridge_config_v1_upstream_proto_depIdxs = []int32{
-	11, // 0: mcpbridge.config.v1.Upstream.env:type_name -> mcpbridge.config.v1.Upstream.EnvEntry
+	12, // 0: mcpbridge.config.v1.Upstream.env:type_name -> mcpbridge.config.v1.Upstream.EnvEntry
 	1,  // 1: mcpbridge.config.v1.Upstream.process:type_name -> mcpbridge.config.v1.Process
-	15, // 2: mcpbridge.config.v1.Upstream.probe:type_name -> google.protobuf.Duration
-	5,  // 3: mcpbridge.config.v1.Upstream.tls:type_name -> mcpbridge.config.v1.UpstreamTls
-	12, // 4: mcpbridge.config.v1.Upstream.headers:type_name -> mcpbridge.config.v1.Upstream.HeadersEntry
-	16, // 5: mcpbridge.config.v1.Upstream.options:type_name -> mcp.options.v1.File
-	15, // 6: mcpbridge.config.v1.Upstream.timeout:type_name -> google.protobuf.Duration
-	15, // 7: mcpbridge.config.v1.Upstream.refresh:type_name -> google.protobuf.Duration
-	7,  // 8: mcpbridge.config.v1.Upstream.stream:type_name -> mcpbridge.config.v1.Stream
-	8,  // 9: mcpbridge.config.v1.Upstream.schema:type_name -> mcpbridge.config.v1.Schema
-	15, // 10: mcpbridge.config.v1.Upstream.operation_wait:type_name -> google.protobuf.Duration
-	15, // 11: mcpbridge.config.v1.Upstream.task_ttl:type_name -> google.protobuf.Duration
-	9,  // 12: mcpbridge.config.v1.Upstream.tools:type_name -> mcpbridge.config.v1.Tools
-	2,  // 13: mcpbridge.config.v1.Upstream.prefix:type_name -> mcpbridge.config.v1.Prefix
-	0,  // 14: mcpbridge.config.v1.Upstream.output:type_name -> mcpbridge.config.v1.Output
-	15, // 15: mcpbridge.config.v1.Stream.time:type_name -> google.protobuf.Duration
-	3,  // 16: mcpbridge.config.v1.Schema.profile:type_name -> mcpbridge.config.v1.SchemaProfile
-	13, // 17: mcpbridge.config.v1.Tools.rename:type_name -> mcpbridge.config.v1.Tools.RenameEntry
-	14, // 18: mcpbridge.config.v1.Tools.override:type_name -> mcpbridge.config.v1.Tools.OverrideEntry
-	17, // 19: mcpbridge.config.v1.Override.annotations:type_name -> mcp.options.v1.Annotations
-	18, // 20: mcpbridge.config.v1.Override.set:type_name -> google.protobuf.Struct
-	6,  // 21: mcpbridge.config.v1.Upstream.HeadersEntry.value:type_name -> mcpbridge.config.v1.HeaderValues
-	10, // 22: mcpbridge.config.v1.Tools.OverrideEntry.value:type_name -> mcpbridge.config.v1.Override
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	2,  // 2: mcpbridge.config.v1.Upstream.revision:type_name -> mcpbridge.config.v1.Revision
+	16, // 3: mcpbridge.config.v1.Upstream.probe:type_name -> google.protobuf.Duration
+	6,  // 4: mcpbridge.config.v1.Upstream.tls:type_name -> mcpbridge.config.v1.UpstreamTls
+	13, // 5: mcpbridge.config.v1.Upstream.headers:type_name -> mcpbridge.config.v1.Upstream.HeadersEntry
+	17, // 6: mcpbridge.config.v1.Upstream.options:type_name -> mcp.options.v1.File
+	16, // 7: mcpbridge.config.v1.Upstream.timeout:type_name -> google.protobuf.Duration
+	16, // 8: mcpbridge.config.v1.Upstream.refresh:type_name -> google.protobuf.Duration
+	8,  // 9: mcpbridge.config.v1.Upstream.stream:type_name -> mcpbridge.config.v1.Stream
+	9,  // 10: mcpbridge.config.v1.Upstream.schema:type_name -> mcpbridge.config.v1.Schema
+	16, // 11: mcpbridge.config.v1.Upstream.operation_wait:type_name -> google.protobuf.Duration
+	16, // 12: mcpbridge.config.v1.Upstream.task_ttl:type_name -> google.protobuf.Duration
+	10, // 13: mcpbridge.config.v1.Upstream.tools:type_name -> mcpbridge.config.v1.Tools
+	3,  // 14: mcpbridge.config.v1.Upstream.prefix:type_name -> mcpbridge.config.v1.Prefix
+	0,  // 15: mcpbridge.config.v1.Upstream.output:type_name -> mcpbridge.config.v1.Output
+	16, // 16: mcpbridge.config.v1.Stream.time:type_name -> google.protobuf.Duration
+	4,  // 17: mcpbridge.config.v1.Schema.profile:type_name -> mcpbridge.config.v1.SchemaProfile
+	14, // 18: mcpbridge.config.v1.Tools.rename:type_name -> mcpbridge.config.v1.Tools.RenameEntry
+	15, // 19: mcpbridge.config.v1.Tools.override:type_name -> mcpbridge.config.v1.Tools.OverrideEntry
+	18, // 20: mcpbridge.config.v1.Override.annotations:type_name -> mcp.options.v1.Annotations
+	19, // 21: mcpbridge.config.v1.Override.set:type_name -> google.protobuf.Struct
+	7,  // 22: mcpbridge.config.v1.Upstream.HeadersEntry.value:type_name -> mcpbridge.config.v1.HeaderValues
+	11, // 23: mcpbridge.config.v1.Tools.OverrideEntry.value:type_name -> mcpbridge.config.v1.Override
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_mcpbridge_config_v1_upstream_proto_init() }
@@ -1237,7 +1344,7 @@ func file_mcpbridge_config_v1_upstream_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpbridge_config_v1_upstream_proto_rawDesc), len(file_mcpbridge_config_v1_upstream_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      5,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
