@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/config"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
 // someAPI is the name of an API in defaults.
@@ -36,6 +38,7 @@ type upstreamFlags struct {
 	env                        []string
 	ca, cert, key, authority   scoped[string]
 	insecure, gzip             scoped[bool]
+	revision                   scoped[string]
 	maxMessage                 scoped[int32]
 	services                   scoped[string]
 	timeout, refresh           scoped[time.Duration]
@@ -71,6 +74,19 @@ const (
 // aboutOutput is the help of --output.
 const aboutOutput = "`what` results show although it is zero: canonical, nothing; answers, booleans, numbers, enums, and empty lists at the top; all, also empty strings and lists anywhere"
 
+// revisionAuto is the value of --revision that pins none.
+const revisionAuto = "auto"
+
+// revisions are the values of --revision.
+var revisions = func() map[string]configv1.Revision {
+	all := map[string]configv1.Revision{revisionAuto: configv1.Revision_REVISION_AUTO}
+	for _, r := range protocol.Revisions() {
+		name := "REVISION_" + strings.ReplaceAll(string(r), "-", "_")
+		all[string(r)] = configv1.Revision(configv1.Revision_value[name])
+	}
+	return all
+}()
+
 // Values of --tools.
 const (
 	listAll    = "list"
@@ -88,7 +104,8 @@ func (f *upstreamFlags) addConnection(cmd *cobra.Command) {
 	addBool(cmd, &f.insecure, "insecure-skip-verify", "for testing only: accept any certificate; anybody on the way can then read and change the calls")
 	addInt(cmd, &f.maxMessage, "max-message-bytes", 0, "largest message in `bytes`, in both directions; 0 for the defaults, 16 MiB from the upstream and 4 MiB to it and from MCP clients")
 	addBool(cmd, &f.gzip, "gzip", "compress requests to the upstream; compressed responses are always accepted")
-	annotate(cmd, groupUpstream, "header", "env", "ca", "cert", "key", "authority", "insecure-skip-verify", "max-message-bytes", "gzip")
+	addText(cmd, &f.revision, "revision", revisionAuto, "`revision` of MCP to speak with an MCP server, such as 2025-11-25; auto for that of each client, as far as the server speaks it")
+	annotate(cmd, groupUpstream, "header", "env", "ca", "cert", "key", "authority", "insecure-skip-verify", "max-message-bytes", "gzip", "revision")
 }
 
 // addUpstreamFlags adds the flags of the upstream, --config and --log-level.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -34,10 +35,15 @@ func isRPC(t *target) bool {
 	return isURL(t) && t.url.Kind != upstream.KindStreamableHTTP && t.url.Kind != upstream.KindSSE
 }
 
+// hasRevision reports whether the upstream is an MCP server whose revision can be
+// chosen: those behind RPCs have one.
+func hasRevision(t *target) bool { return !isRPC(t) || t.url.Kind == upstream.KindTunnel }
+
 const (
 	forAPIs = "APIs of gRPC and Connect"
 	forURLs = "URLs"
 	forTLS  = "TLS"
+	forMCP  = "MCP servers over HTTP, of commands and behind tunnels"
 )
 
 // rules are those of all flags about upstreams.
@@ -53,6 +59,7 @@ func (f *upstreamFlags) rules() []rule {
 		{&f.gzip, isRPC, forAPIs, false},
 		{&f.maxMessage, isAny, "", false},
 		{&f.timeout, isAny, "", false},
+		{&f.revision, hasRevision, forMCP, false},
 		{&f.services, isAPI, forAPIs, true},
 		{&f.returned, isAPI, forAPIs, false},
 		{&f.refresh, isAPI, forAPIs, false},
@@ -162,6 +169,10 @@ func (r rule) unfit(all []*target) error {
 		return usagef("--ca, --cert, --key and --insecure-skip-verify are for TLS, which %s does not use%s", only.printed(), advice)
 	case r.what == forURLs:
 		return usagef("--header and --forward-header are for URLs; a command gets its settings by arguments and --env")
+	case r.what == forMCP && len(all) > 1:
+		return usagef("%s is for %s, and none of the upstreams is one", flag, r.what)
+	case r.what == forMCP:
+		return usagef("%s is for %s, and %q is none", flag, r.what, only.text)
 	case len(all) > 1:
 		return usagef("%s is for %s, and all upstreams are MCP servers", flag, r.what)
 	default:
@@ -198,6 +209,9 @@ func (f *upstreamFlags) checkValues(t *target) []error {
 	}
 	if f.ca.only(t.name) != "" && f.insecure.only(t.name) {
 		problem("--ca has no effect with --insecure-skip-verify, which accepts any certificate")
+	}
+	if v, ok := f.revision.last(t.name); ok && revisions[v] == 0 {
+		problem("--revision is %q, want one of %s", v, strings.Join(slices.Sorted(maps.Keys(revisions)), ", "))
 	}
 	if n := f.maxMessage.only(t.name); n < 0 {
 		problem("--max-message-bytes %d is negative", n)
@@ -241,6 +255,9 @@ func (f *upstreamFlags) checkValues(t *target) []error {
 // spec returns the configuration of an upstream.
 func (f *upstreamFlags) spec(t *target) (*configv1.Upstream, error) {
 	u := &configv1.Upstream{Timeout: duration(&f.timeout, t), MaxMessageBytes: f.maxMessage.only(t.name)}
+	if hasRevision(t) {
+		u.Revision = revisions[f.revision.only(t.name)]
+	}
 	if t.command != nil {
 		u.Command = t.command
 		env, err := f.environment()
