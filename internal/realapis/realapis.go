@@ -1,13 +1,15 @@
 // Package realapis has descriptors of APIs of the real world for tests: those of
 // etcd, Temporal, containerd, Kubernetes' CRI, Qdrant, Milvus, OpenFGA, SpiceDB,
 // Spanner, Bigtable and Envoy, as their Go packages register them, and the
-// messages that protovalidate's own conformance tests are about.
+// messages that protovalidate's own conformance tests are about. It starts etcd, too.
 package realapis
 
 import (
+	"bufio"
 	"bytes"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -51,6 +53,54 @@ func Linked(tb testing.TB) *descriptorpb.FileDescriptorSet {
 		nodetools.Missing(tb, "the packages of tools/apis cannot be built: "+linkedOnce.err.Error())
 	}
 	return linkedOnce.set
+}
+
+// Etcd starts the etcd of the module testdata/etcd, which offers server reflection,
+// and returns its address. It ends with the test.
+//
+// The test is skipped where etcd cannot be built, and fails where nothing may be
+// skipped.
+func Etcd(tb testing.TB) (address string) {
+	tb.Helper()
+	binary := filepath.Join(tb.TempDir(), "etcd")
+	build := exec.Command("go", "build", "-o", binary, ".") //nolint:gosec // it is a new file
+	build.Dir = filepath.Join(nodetools.Root(tb), "internal", "realapis", "testdata", "etcd")
+	if out, err := build.CombinedOutput(); err != nil {
+		tb.Logf("%s", out)
+		nodetools.Missing(tb, "testdata/etcd cannot be built: "+err.Error())
+	}
+	cmd := exec.Command(binary) //nolint:gosec // it was just built
+	cmd.Stderr = &testWriter{tb}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = stdin.Close() // it ends then
+		if err := cmd.Wait(); err != nil {
+			tb.Errorf("etcd: %v", err)
+		}
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		tb.Fatalf("etcd does not start: %v", err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// testWriter writes to the log of a test.
+type testWriter struct{ tb testing.TB }
+
+func (w *testWriter) Write(p []byte) (int, error) {
+	w.tb.Logf("%s", p)
+	return len(p), nil
 }
 
 // Conformance returns the files of protovalidate's conformance cases, and those

@@ -247,17 +247,23 @@ func (l *linker) linkFile(fd *descriptorpb.FileDescriptorProto) error {
 	name := fd.GetName()
 	original := fd
 	fd, missing := l.relink(fd)
-	for _, dep := range fd.GetDependency() {
-		if _, ok := l.protos[dep]; ok {
-			if err := l.link(dep); err != nil {
-				return err
-			}
-		}
+	if err := l.linkImports(fd); err != nil {
+		return err
 	}
 	if !l.affordable(fd) {
 		return l.blame(fmt.Errorf("%s: public imports lead from file to file in too many ways", name))
 	}
 	file, err := protodesc.NewFile(fd, resolver{l.linked})
+	if err != nil && len(missing) > 0 {
+		if more := l.withUsed(fd); more != nil {
+			if err := l.linkImports(more); err != nil {
+				return err
+			}
+			if linked, again := protodesc.NewFile(more, resolver{l.linked}); again == nil {
+				fd, file, err = more, linked, nil
+			}
+		}
+	}
 	if err != nil {
 		if len(missing) > 0 {
 			if _, lenient := (protodesc.FileOptions{AllowUnresolvable: true}).New(fd, resolver{l.linked}); lenient == nil {
@@ -280,6 +286,18 @@ func (l *linker) linkFile(fd *descriptorpb.FileDescriptorProto) error {
 		raw = withoutComments(raw)
 	}
 	l.types.add(file, raw)
+	return nil
+}
+
+// linkImports links the files that fd imports.
+func (l *linker) linkImports(fd *descriptorpb.FileDescriptorProto) error {
+	for _, dep := range fd.GetDependency() {
+		if _, ok := l.protos[dep]; ok {
+			if err := l.link(dep); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

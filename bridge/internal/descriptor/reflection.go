@@ -22,6 +22,11 @@ import (
 const (
 	// maxRounds bounds how often a server is asked for further imports.
 	maxRounds = 1000
+	// maxSymbols bounds the types that a server is asked for because the import
+	// that defines them is missing, and maxSymbolRounds how often that leads to
+	// further ones.
+	maxSymbols      = 2000
+	maxSymbolRounds = 20
 	// maxErrorBytes bounds what a server says about a service that it does not
 	// describe.
 	maxErrorBytes = 500
@@ -87,6 +92,8 @@ type reflector struct {
 	version  string
 	files    map[string]rawFile
 	size     int
+	imported int // names of files that were asked for
+	symbols  int // that were asked for because an import is missing
 	warnings []string
 }
 
@@ -192,23 +199,39 @@ func (r *reflector) filesOf(ctx context.Context, names []string) ([]string, erro
 }
 
 // imports asks for files that others import until none is missing, or the
-// backend has no more.
+// backend has no more. A file that the backend does not have under the name that
+// it is imported by is asked for by what it defines.
 func (r *reflector) imports(ctx context.Context) error {
-	asked := make(map[string]bool)
+	asked := make(map[request]bool)
+	for range maxSymbolRounds {
+		if err := r.importsByName(ctx, asked); err != nil {
+			return err
+		}
+		if found, err := r.importsBySymbol(ctx, asked); err != nil || !found {
+			return err
+		}
+	}
+	return nil
+}
+
+// importsByName asks for imports until there is none that has not been asked for.
+func (r *reflector) importsByName(ctx context.Context, asked map[request]bool) error {
 	for range maxRounds {
 		var requests []request
 		for _, name := range slices.Sorted(maps.Keys(r.files)) {
 			for _, dep := range r.files[name].proto.GetDependency() {
-				if _, ok := r.files[dep]; ok || asked[dep] {
+				q := request{requestFileByName, dep}
+				if _, ok := r.files[dep]; ok || asked[q] {
 					continue
 				}
 				if _, err := protoregistry.GlobalFiles.FindFileByPath(dep); err == nil && strings.HasPrefix(dep, "google/protobuf/") {
 					continue // the well-known types are the same everywhere
 				}
-				if asked[dep] = true; len(asked) > maxFiles {
+				asked[q] = true
+				if r.imported++; r.imported > maxFiles {
 					return fmt.Errorf("the backend imports more than %d files", maxFiles)
 				}
-				requests = append(requests, request{requestFileByName, dep})
+				requests = append(requests, q)
 			}
 		}
 		if requests == nil {
@@ -218,13 +241,84 @@ func (r *reflector) imports(ctx context.Context) error {
 			if field == responseFiles {
 				return r.addFiles(value)
 			}
-			return nil // relinking may find the file under another name
+			return nil // relinking or a symbol may find the file
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("the backend names further imports after %d rounds", maxRounds)
+}
+
+// importsBySymbol asks for the files that define what is undefined, and reports
+// whether there are new ones. A backend that cannot answer costs only what is
+// missing anyway.
+func (r *reflector) importsBySymbol(ctx context.Context, asked map[request]bool) (found bool, err error) {
+	var requests []request
+	for _, symbol := range r.undefined() {
+		if q := (request{requestFileBySymbol, symbol}); !asked[q] && r.symbols < maxSymbols {
+			asked[q] = true
+			r.symbols++
+			requests = append(requests, q)
+		}
+	}
+	before := len(r.files)
+	err = r.ask(ctx, requests, func(_ request, field protowire.Number, value []byte) error {
+		if field == responseFiles {
+			return r.addFiles(value)
+		}
+		return nil
+	})
+	if ctx.Err() != nil {
+		return false, err
+	}
+	return err == nil && len(r.files) > before, nil
+}
+
+// undefined returns the types that files refer to and that none of them defines,
+// sorted. Only files that import something missing are looked at: the types of the
+// others are somewhere among their imports.
+func (r *reflector) undefined() []string {
+	defined := make(map[string]bool)
+	for _, file := range r.files {
+		for _, symbol := range symbols(file.proto) {
+			defined[symbol] = true
+		}
+	}
+	needed := make(map[string]bool)
+	for _, file := range r.files {
+		missing := slices.ContainsFunc(file.proto.GetDependency(), func(dep string) bool {
+			_, ok := r.files[dep]
+			return !ok
+		})
+		if !missing {
+			continue
+		}
+		for _, symbol := range references(file.proto) {
+			if !defines(defined, symbol) && !isLinked(symbol) {
+				needed[symbol] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(needed))
+}
+
+// defines reports whether a symbol, or what it is nested in, is defined.
+func defines(defined map[string]bool, symbol string) bool {
+	for range maxNesting {
+		if symbol == "" || defined[symbol] {
+			return symbol != ""
+		}
+		symbol = parent(symbol)
+	}
+	return false
+}
+
+// isLinked reports whether the program has a type of that name. Its file stands in
+// for one that the backend does not have.
+func isLinked(symbol string) bool {
+	_, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(symbol))
+	return err == nil
 }
 
 func (r *reflector) addFiles(response []byte) error {

@@ -15,8 +15,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/grpcgo"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
 	"github.com/mcp-bridge/mcp-bridge/bridge/rpc"
+	"github.com/mcp-bridge/mcp-bridge/internal/realapis"
 )
 
 // reflecting answers reflection requests one by one.
@@ -45,6 +47,8 @@ func described(services []string, list files) rpc.Caller {
 		for _, fd := range list {
 			defines := slices.ContainsFunc(fd.GetService(), func(s *descriptorpb.ServiceDescriptorProto) bool {
 				return fd.GetPackage()+"."+s.GetName() == q.GetFileContainingSymbol()
+			}) || slices.ContainsFunc(fd.GetMessageType(), func(m *descriptorpb.DescriptorProto) bool {
+				return fd.GetPackage()+"."+m.GetName() == q.GetFileContainingSymbol()
 			})
 			if defines || q.GetFileByFilename() != "" && fd.GetName() == q.GetFileByFilename() {
 				return sent(fd)
@@ -140,7 +144,26 @@ func TestReflectionIsTolerant(t *testing.T) {
 			name: "nothing good", list: []string{"a.S"}, files: files{using(file("a.proto", "a", "A", "gone.proto"), ".b.B")},
 			err: "server reflection: a.proto imports gone.proto, which is missing",
 		},
-		{name: "a message", list: []string{"a.S", "a.A"}, files: files{good}, want: "a.S", warnings: []string{"a.A is left out: the backend does not describe it: not found"}},
+		{name: "a message", list: []string{"a.S", "a.A"}, files: files{good}, want: "a.S", warnings: []string{"a.A is left out: the backend sent a file that does not define it"}},
+		{
+			name: "an import that is registered by a shorter name", list: []string{"a.S"}, want: "a.S",
+			files: files{using(file("rpc.proto", "a", "A", "etcd/api/kv.proto", "gone/options.proto"), ".b.B"), file("kv.proto", "b", "B")},
+		},
+		{
+			name: "an import that is registered by another name, which imports another", list: []string{"a.S"}, want: "a.S",
+			files: files{
+				using(file("a.proto", "a", "A", "x/one.proto"), ".b.B"),
+				containing(file("two.proto", "b", "B", "x/three.proto"), ".c.C"), file("four.proto", "c", "C"),
+			},
+		},
+		{
+			name: "files by symbol that import each other", list: []string{"a.S", "d.S"}, want: "d.S",
+			files: files{
+				using(file("a.proto", "a", "A", "x/one.proto"), ".b.B"), containing(file("two.proto", "b", "B", "x/a.proto"), ".a.A"),
+				using(file("d.proto", "d", "D"), ".d.D"),
+			},
+			warnings: []string{"a.S is left out: files import each other: a.proto -> two.proto -> a.proto"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -165,6 +188,124 @@ func TestReflectionIsTolerant(t *testing.T) {
 				t.Errorf("warnings %q, want %q", set.Warnings(), tt.warnings)
 			}
 		})
+	}
+}
+
+// containing gives the file's message a field of a type.
+func containing(fd *descriptorpb.FileDescriptorProto, typ string) *descriptorpb.FileDescriptorProto {
+	fd.MessageType[0].Field = append(fd.MessageType[0].Field, &descriptorpb.FieldDescriptorProto{
+		Name: new("other"), Number: new(int32(9)), TypeName: new(typ),
+		Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+	})
+	return fd
+}
+
+// A server that cannot answer for symbols, or answers without end, loses what it
+// lacks, and nothing else.
+func TestSymbolsAreBounded(t *testing.T) {
+	t.Parallel()
+	good, bad := using(file("a.proto", "a", "A"), ".a.A"), using(file("b.proto", "b", "B", "x/0.proto"), ".p0.M")
+	for _, tt := range []struct {
+		name   string
+		answer func(symbol string) *reflectionv1.ServerReflectionResponse // nil ends the stream
+		most   int                                                        // of requests by symbol
+	}{
+		{"types without end", func(symbol string) *reflectionv1.ServerReflectionResponse {
+			var n int
+			if _, err := fmt.Sscanf(symbol, "p%d.M", &n); err != nil {
+				return refused(err.Error())
+			}
+			return sent(containing(file(fmt.Sprintf("f%d.proto", n), fmt.Sprintf("p%d", n), "M", fmt.Sprintf("x/%d.proto", n+1)), fmt.Sprintf(".p%d.M", n+1)))
+		}, 30},
+		{"more and more types", func(symbol string) *reflectionv1.ServerReflectionResponse {
+			fd := file(symbol+".proto", symbol, "M", "x/gone.proto")
+			for i := range 1000 {
+				containing(fd, fmt.Sprintf(".%s.T%d", symbol, i)).MessageType[0].Field[i].Name = new(fmt.Sprintf("f%d", i))
+			}
+			return sent(fd)
+		}, 2002},
+		{"an end", func(string) *reflectionv1.ServerReflectionResponse { return nil }, 3},
+		{"the file that asked", func(string) *reflectionv1.ServerReflectionResponse { return sent(bad) }, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			asked := 0
+			set, err := descriptor.Reflection(rpc.CallerFunc(func(_ context.Context, c *rpc.Call, receive func([]byte) error) (*rpc.Trailer, error) {
+				for _, b := range c.Requests {
+					q := &reflectionv1.ServerReflectionRequest{}
+					if err := proto.Unmarshal(b, q); err != nil {
+						return nil, err
+					}
+					answer := refused("not found")
+					switch symbol := q.GetFileContainingSymbol(); {
+					case q.GetListServices() != "":
+						answer = listed("a.S", "b.S")
+					case symbol == "a.S":
+						answer = sent(good)
+					case symbol == "b.S":
+						answer = sent(bad)
+					case symbol != "":
+						asked++
+						answer = tt.answer(symbol)
+					}
+					if answer == nil {
+						return nil, &rpc.StatusError{Status: &status.Status{Code: int32(code.Code_INTERNAL), Message: "broken"}}
+					}
+					b, err := proto.Marshal(answer)
+					if err != nil {
+						return nil, err
+					}
+					if err := receive(b); err != nil {
+						return nil, err
+					}
+				}
+				return &rpc.Trailer{}, nil
+			})).Load(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(set.Services()) != 1 || len(set.Warnings()) != 1 || !strings.HasPrefix(set.Warnings()[0], "b.S is left out: ") {
+				t.Errorf("services %v, warnings %.300q", set.Services(), set.Warnings())
+			}
+			if asked > tt.most {
+				t.Errorf("%d requests by symbol", asked)
+			}
+		})
+	}
+}
+
+// etcd imports its files by paths that it does not register them under.
+func TestReflectionOfEtcd(t *testing.T) {
+	t.Parallel()
+	caller, err := grpcgo.Dial("grpc://" + realapis.Etcd(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := caller.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	set, err := descriptor.Reflection(caller).Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range set.Services() {
+		names = append(names, string(s.Name()))
+	}
+	if got, want := strings.Join(names, " "), "Auth Cluster KV Lease Maintenance Watch Election Lock"; got != want {
+		t.Errorf("services %s, want %s", got, want)
+	}
+	if len(set.Warnings()) > 0 {
+		t.Errorf("warnings %q", set.Warnings())
+	}
+	range_, err := set.Types().FindMethod("etcdserverpb.KV.Range")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kv := range_.Output().Fields().ByName("kvs").Message().Fields().ByName("key"); kv == nil {
+		t.Error("the type of kvs is not resolved")
 	}
 }
 
@@ -326,8 +467,45 @@ func TestLoadAgain(t *testing.T) {
 	}
 }
 
+// FuzzSymbols has files that import each other by names that nobody knows, in any
+// way.
+func FuzzSymbols(f *testing.F) {
+	f.Add([]byte{0, 1, 1, 2, 2, 0}, uint8(3))
+	f.Add([]byte{0, 1, 0, 2, 0, 3, 3, 4}, uint8(0))
+	f.Fuzz(func(t *testing.T, edges []byte, known uint8) {
+		const n = 8
+		list := make(files, n)
+		for i := range list {
+			pkg := fmt.Sprintf("p%d", i)
+			list[i] = file(fmt.Sprintf("f%d.proto", i), pkg, "M")
+			if i%2 == 0 {
+				using(list[i], "."+pkg+".M")
+			}
+		}
+		for i := 0; i+1 < min(len(edges), 64); i += 2 {
+			from, to := list[edges[i]%n], edges[i+1]%n
+			dep := fmt.Sprintf("x/%d.proto", to)
+			if known&(1<<to) != 0 {
+				dep = list[to].GetName()
+			}
+			if !slices.Contains(from.GetDependency(), dep) {
+				from.Dependency = append(from.Dependency, dep)
+			}
+			from.MessageType[0].Field = nil
+			containing(from, fmt.Sprintf(".p%d.M", to))
+		}
+		set, err := descriptor.Reflection(described([]string{"p0.S", "p2.S", "p4.S", "p6.S"}, list)).Load(t.Context())
+		if err != nil {
+			return // nothing is left
+		}
+		if got := len(set.Services()) + len(set.Warnings()); got != 4 {
+			t.Errorf("%d services and warnings", got)
+		}
+	})
+}
+
 func FuzzReflection(f *testing.F) {
-	for _, message := range []proto.Message{listed("a.S", "a.S"), sent(using(file("a.proto", "a", "A", "b.proto"), ".b.B")), refused("no")} {
+	for _, message := range []proto.Message{listed("a.S", "a.S"), sent(using(file("a.proto", "a", "A", "b.proto"), ".b.B")), refused("no"), sent(containing(using(file("a.proto", "a", "A", "x/b.proto"), ".a.A"), ".b.B"), file("b.proto", "b", "B"))} {
 		b, err := proto.Marshal(message)
 		if err != nil {
 			f.Fatal(err)

@@ -113,20 +113,47 @@ func (l *linker) find(dep, name string, used func() map[string]string) string {
 // segments of their paths.
 func (l *linker) used(fd *descriptorpb.FileDescriptorProto) map[string]string {
 	files := make(map[string]string)
-	for _, symbol := range references(fd) {
-		for range maxNesting {
-			if symbol == "" {
-				break
-			}
-			if name, ok := l.defines[symbol]; ok && name != fd.GetName() {
-				if _, ok := files[path.Base(name)]; !ok {
-					files[path.Base(name)] = name
-				}
-			}
-			symbol = parent(symbol)
+	for name := range l.definitions(fd) {
+		if _, ok := files[path.Base(name)]; !ok {
+			files[path.Base(name)] = name
 		}
 	}
 	return files
+}
+
+// definitions returns the other files that define what fd refers to.
+func (l *linker) definitions(fd *descriptorpb.FileDescriptorProto) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, symbol := range references(fd) {
+			for range maxNesting {
+				if symbol == "" {
+					break
+				}
+				if name, ok := l.defines[symbol]; ok && name != fd.GetName() && !yield(name) {
+					return
+				}
+				symbol = parent(symbol)
+			}
+		}
+	}
+}
+
+// withUsed returns fd with imports of all files that define what it refers to,
+// whatever their paths, or nil if it has them. It is for a file that lacks an
+// import: what has another name is found by its symbols.
+func (l *linker) withUsed(fd *descriptorpb.FileDescriptorProto) *descriptorpb.FileDescriptorProto {
+	var more []string
+	for name := range l.definitions(fd) {
+		if !slices.Contains(fd.GetDependency(), name) && !slices.Contains(more, name) {
+			more = append(more, name)
+		}
+	}
+	if more == nil {
+		return nil
+	}
+	out := proto.CloneOf(fd)
+	out.Dependency = append(out.GetDependency(), more...)
+	return out
 }
 
 // firstSymbol returns the full name of a file's first message or enum.
