@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 tools/generate.sh "$fresh"
-files=(internal/demo/library.binpb bridge/config/config.binpb docs/configuration.md)
+files=(internal/demo/library.binpb bridge/config/config.binpb bridge/internal/descriptor/imports.binpb docs/configuration.md)
 stale=
 diff -ru gen "$fresh/gen" || stale=yes
 for file in "${files[@]}"; do

@@ -253,20 +253,20 @@ func (l *linker) linkFile(fd *descriptorpb.FileDescriptorProto) error {
 	if !l.affordable(fd) {
 		return l.blame(fmt.Errorf("%s: public imports lead from file to file in too many ways", name))
 	}
-	file, err := protodesc.NewFile(fd, resolver{l.linked})
+	file, err := protodesc.NewFile(fd, resolver(l.linked))
 	if err != nil && len(missing) > 0 {
 		if more := l.withUsed(fd); more != nil {
 			if err := l.linkImports(more); err != nil {
 				return err
 			}
-			if linked, again := protodesc.NewFile(more, resolver{l.linked}); again == nil {
+			if linked, again := protodesc.NewFile(more, resolver(l.linked)); again == nil {
 				fd, file, err = more, linked, nil
 			}
 		}
 	}
 	if err != nil {
 		if len(missing) > 0 {
-			if _, lenient := (protodesc.FileOptions{AllowUnresolvable: true}).New(fd, resolver{l.linked}); lenient == nil {
+			if _, lenient := (protodesc.FileOptions{AllowUnresolvable: true}).New(fd, resolver(l.linked)); lenient == nil {
 				return l.blame(&MissingImportError{File: name, Imports: missing})
 			}
 		}
@@ -333,7 +333,7 @@ func (l *linker) conflict(file protoreflect.FileDescriptor) (other string, symbo
 // imports is within the limit, and counts it.
 func (l *linker) affordable(fd *descriptorpb.FileDescriptorProto) bool {
 	for _, dep := range fd.GetDependency() {
-		if file, err := (resolver{l.linked}).FindFileByPath(dep); err == nil {
+		if file, err := resolver(l.linked).FindFileByPath(dep); err == nil {
 			l.publicSum = min(l.publicSum+l.ways(file), maxPublicImports+1)
 		}
 	}
@@ -356,18 +356,4 @@ func (l *linker) ways(file protoreflect.FileDescriptor) int {
 }
 
 // resolver finds linked files, and after them those of the program.
-type resolver struct{ files *protoregistry.Files }
-
-func (r resolver) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
-	if fd, err := r.files.FindFileByPath(path); err == nil {
-		return fd, nil
-	}
-	return protoregistry.GlobalFiles.FindFileByPath(path)
-}
-
-func (r resolver) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
-	if d, err := r.files.FindDescriptorByName(name); err == nil {
-		return d, nil
-	}
-	return protoregistry.GlobalFiles.FindDescriptorByName(name)
-}
+func resolver(files *protoregistry.Files) finder { return either{files, program()} }

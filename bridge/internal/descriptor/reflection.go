@@ -295,7 +295,7 @@ func (r *reflector) undefined() []string {
 			continue
 		}
 		for _, symbol := range references(file.proto) {
-			if !defines(defined, symbol) && !isLinked(symbol) {
+			if !defines(defined, symbol) && !inProgram(symbol) {
 				needed[symbol] = true
 			}
 		}
@@ -314,10 +314,10 @@ func defines(defined map[string]bool, symbol string) bool {
 	return false
 }
 
-// isLinked reports whether the program has a type of that name. Its file stands in
+// inProgram reports whether the program has a type of that name. Its file stands in
 // for one that the backend does not have.
-func isLinked(symbol string) bool {
-	_, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(symbol))
+func inProgram(symbol string) bool {
+	_, err := program().FindDescriptorByName(protoreflect.FullName(symbol))
 	return err == nil
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
@@ -88,7 +87,7 @@ func (l *linker) find(dep, name string, used func() map[string]string) string {
 	}
 	// A file of the program stands in for one that is missing, but not for one
 	// that is there under another path.
-	if global, err := protoregistry.GlobalFiles.FindFileByPath(dep); err == nil {
+	if global, err := program().FindFileByPath(dep); err == nil {
 		if own, ok := l.defines[firstSymbol(global)]; ok && own != name {
 			return own
 		}

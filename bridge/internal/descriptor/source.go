@@ -18,15 +18,15 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // ProtoSources returns a Source that compiles .proto files, and all .proto
 // files below directories, besides hidden ones. Imports are looked for in
 // importPaths; a directory that is in none of them is one itself, and so is
-// the directory of a file. The well-known types, and what is linked into the
-// program, need no path.
+// the directory of a file. The well-known types, what is linked into the program,
+// google/api, google/longrunning, google/rpc, google/type and the options of
+// protovalidate, protoc-gen-validate and protoc-gen-openapiv2 need no path.
 func ProtoSources(paths, importPaths []string) Source {
 	return SourceFunc(func(ctx context.Context) (*Set, error) {
 		names, roots, err := collect(paths, importPaths)
@@ -229,8 +229,8 @@ func plain(fd protoreflect.FileDescriptor) (rawFile, error) {
 	return rawFile{raw, file}, proto.Unmarshal(raw, file)
 }
 
-// importResolver finds files below the roots, and after them what is linked
-// into the program, such as buf/validate/validate.proto.
+// importResolver finds files below the roots, and after them those of the program,
+// such as buf/validate/validate.proto and google/type/money.proto.
 func importResolver(roots []string) protocompile.Resolver {
 	sources := &protocompile.SourceResolver{ImportPaths: roots}
 	return protocompile.ResolverFunc(func(name string) (protocompile.SearchResult, error) {
@@ -238,7 +238,7 @@ func importResolver(roots []string) protocompile.Resolver {
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return found, err
 		}
-		if fd, err := protoregistry.GlobalFiles.FindFileByPath(name); err == nil {
+		if fd, err := program().FindFileByPath(name); err == nil {
 			return protocompile.SearchResult{Desc: fd}, nil
 		}
 		return protocompile.SearchResult{}, fmt.Errorf("there is no %q in %s: name the directory that holds it by --proto-path", name, strings.Join(roots, ", "))

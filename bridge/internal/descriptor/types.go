@@ -171,7 +171,7 @@ func (t *Types) linkLocked(path string) {
 	for _, dep := range fd.GetDependency() {
 		t.linkLocked(dep)
 	}
-	if file, err := protodesc.NewFile(fd, resolver{t.linked}); err == nil {
+	if file, err := protodesc.NewFile(fd, resolver(t.linked)); err == nil {
 		_ = t.linked.RegisterFile(file)
 	}
 }
