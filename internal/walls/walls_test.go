@@ -188,9 +188,15 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/descriptor"},
-		may:       []string{"bridge/rpc", "bridge/internal/rpc/...", "bridge/internal/wire", "internal/glob", "internal/parallel"},
+		may:       []string{"bridge/rpc", "bridge/internal/rpc/...", "bridge/internal/pgv", "bridge/internal/wire", "internal/glob", "internal/parallel"},
 		elsewhere: append([]string{"github.com/bufbuild/protocompile/...", "google.golang.org/genproto/..."}, protobuf...),
 		why:       "where descriptors come from has nothing to do with MCP",
+	},
+	{
+		packages:  []string{"bridge/internal/pgv"},
+		may:       []string{"bridge/internal/customoption"},
+		elsewhere: slices.Concat(protobuf, validate),
+		why:       "it translates options, and only this room knows protoc-gen-validate",
 	},
 	{
 		packages:  []string{"bridge/internal/inflate"},

@@ -74,8 +74,10 @@ const maxKept = 1 << 20
 // Each calls f for the fields of the encoded options of d, as [Fields] yields
 // them. What f is given is valid during the call only. Options that cannot be
 // encoded count as none.
-func Each(d protoreflect.Descriptor, f func(Field)) {
-	opts := d.Options()
+func Each(d protoreflect.Descriptor, f func(Field)) { EachOf(d.Options(), f) }
+
+// EachOf is [Each] for options by themselves, which may be nil.
+func EachOf(opts proto.Message, f func(Field)) {
 	if opts == nil || !opts.ProtoReflect().IsValid() {
 		return
 	}

@@ -6,16 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/pgv"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/wire"
 	"github.com/mcp-bridge/mcp-bridge/internal/parallel"
 )
@@ -165,6 +168,9 @@ func Linked(services ...string) Source {
 		}
 		files := &protoregistry.Files{}
 		for _, fd := range all {
+			if pgv.Used(fd) {
+				return relinked(all, services)
+			}
 			if err := files.RegisterFile(fd); err != nil {
 				return nil, err
 			}
@@ -172,6 +178,15 @@ func Linked(services ...string) Source {
 		// What is linked into a program does not change while it runs.
 		return newSet(files, newTypes(files), nil, slices.Clone(services), nil)
 	})
+}
+
+// relinked returns services of linked-in files with the rules that linking adds.
+func relinked(files map[string]protoreflect.FileDescriptor, services []string) (*Set, error) {
+	set := &descriptorpb.FileDescriptorSet{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		set.File = append(set.File, protodesc.ToFileDescriptorProto(files[name]))
+	}
+	return FromFiles(set, services)
 }
 
 // nearest names the linked-in services with the same last segment.

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/pgv"
 )
 
 const (
@@ -246,7 +248,7 @@ func (l *linker) link(name string) error {
 func (l *linker) linkFile(fd *descriptorpb.FileDescriptorProto) error {
 	name := fd.GetName()
 	original := fd
-	fd, missing := l.relink(fd)
+	fd, missing := l.relink(pgv.Convert(fd))
 	if err := l.linkImports(fd); err != nil {
 		return err
 	}
