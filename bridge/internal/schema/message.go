@@ -87,6 +87,7 @@ type value struct {
 	rules    string // those of protovalidate: they give way before structure does
 	note     string // our words that explain what the keywords say already
 	examples string // a member of a JSON object
+	needed   bool   // the rules refuse the zero value
 }
 
 // messageOf returns the node that stands for a message at v, if any.
@@ -203,7 +204,7 @@ func (c *cache) addFields(info *messageInfo) {
 			}
 			f.rule = rule
 		}
-		f.required = (c.dir == input || c.dir == reference && !o.outputOnly) &&
+		f.required = c.sends(o) &&
 			(says.required() || group == nil && (o.required || fd.Cardinality() == protoreflect.Required))
 		if c.dir == output {
 			f.required, f.outermost = c.output.Writes(fd, false), c.output.Writes(fd, true)
@@ -213,6 +214,8 @@ func (c *cache) addFields(info *messageInfo) {
 		} else {
 			f.value = c.field(fd, says)
 		}
+		// Left out, such a field is zero.
+		f.required = f.required || c.sends(o) && !fd.HasPresence() && f.value.needed
 		if c.full {
 			if d := defaultValue(fd); d != "" {
 				f.value = f.value.with(`,"default":` + d)
@@ -226,6 +229,11 @@ func (c *cache) addFields(info *messageInfo) {
 			info.extras += `,"additionalProperties":false`
 		}
 	}
+}
+
+// sends reports whether arguments have a field.
+func (c *cache) sends(o fieldOptions) bool {
+	return c.dir == input || c.dir == reference && !o.outputOnly
 }
 
 // with returns a copy of v with more keywords.

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -146,6 +147,8 @@ type collector struct {
 	unless   []string // texts that the zero value does not meet
 	enum     *enumValue
 	examples []string
+	// breaks is set where a rule refuses the zero value.
+	breaks bool
 }
 
 type keyword struct{ name, json string }
@@ -154,6 +157,7 @@ type keyword struct{ name, json string }
 // refuse a zero value that the rules pass over. zeroFits is set where zero
 // meets the rule.
 func (c *collector) put(name, json, text string, zeroFits bool) {
+	c.fits(zeroFits)
 	switch {
 	case c.zero && !zeroFits:
 		c.unless = append(c.unless, cut(text, maxRule))
@@ -163,6 +167,9 @@ func (c *collector) put(name, json, text string, zeroFits bool) {
 		c.keywords = append(c.keywords, keyword{name, json})
 	}
 }
+
+// fits notes whether the zero value meets a rule.
+func (c *collector) fits(zero bool) { c.breaks = c.breaks || !zero && !c.zero }
 
 func (c *collector) has(name string) bool {
 	for _, k := range c.keywords {
@@ -182,6 +189,13 @@ func (c *collector) say(text string) {
 
 // sayUnless adds words that the zero value does not meet.
 func (c *collector) sayUnless(text string, zeroFits bool) {
+	c.fits(zeroFits)
+	c.sayCustom(text, zeroFits)
+}
+
+// sayCustom adds words of which nobody knows whether the zero value meets them,
+// unless zeroFits.
+func (c *collector) sayCustom(text string, zeroFits bool) {
 	if c.zero && !zeroFits {
 		c.unless = append(c.unless, cut(text, maxRule))
 		return
@@ -191,14 +205,10 @@ func (c *collector) sayUnless(text string, zeroFits bool) {
 
 // oneOf adds a rule that allows some values, which are JSON.
 func (c *collector) oneOf(values []string, zero string) {
-	if c.zero {
-		fits := false
-		for _, v := range values {
-			fits = fits || v == zero
-		}
-		if !fits {
-			values = append(values, zero)
-		}
+	fits := slices.Contains(values, zero)
+	c.fits(fits)
+	if c.zero && !fits {
+		values = append(values, zero)
 	}
 	if c.words {
 		c.say("One of: " + sample(values, sampleValues, maxRule) + ".")
@@ -227,6 +237,7 @@ func (c *collector) json() string {
 
 // into writes what was gathered to v, which is a scalar or a message.
 func (c *collector) into(v *value) {
+	v.needed = c.breaks
 	v.rules = join(v.rules, c.text())
 	switch {
 	case c.enum != nil:
@@ -432,6 +443,7 @@ func (s fieldRules) mapping(c *cache, fd protoreflect.FieldDescriptor, v *value)
 // customContainer ends the rules of a list or a map.
 func (s fieldRules) customContainer(v *value, g *collector) {
 	s.cel(g)
+	v.needed = g.breaks
 	v.keywords += g.json()
 	v.rules = join(v.rules, g.text())
 }

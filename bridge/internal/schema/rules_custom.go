@@ -29,7 +29,7 @@ func (s fieldRules) custom(c *cache, fd protoreflect.FieldDescriptor, g *collect
 
 func (s fieldRules) cel(g *collector) {
 	for _, text := range celTexts(s.rules.GetCel(), s.rules.GetCelExpression()) {
-		g.sayUnless(text, false)
+		g.sayCustom(text, false)
 	}
 }
 
@@ -97,7 +97,7 @@ func (s fieldRules) predefined(c *cache, fd protoreflect.FieldDescriptor, g *col
 			continue
 		}
 		for _, text := range predefinedTexts(xd, f) {
-			g.sayUnless(text, false)
+			g.sayCustom(text, false)
 		}
 	}
 }

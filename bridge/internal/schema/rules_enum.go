@@ -21,10 +21,7 @@ func (s fieldRules) enumFilter(ed protoreflect.EnumDescriptor) func(protoreflect
 	if len(in) == 0 && len(notIn) == 0 && !s.set {
 		return nil
 	}
-	zero := protoreflect.EnumNumber(0)
-	if ed.Values().Len() > 0 {
-		zero = ed.Values().Get(0).Number()
-	}
+	zero := zeroOf(ed)
 	return func(n protoreflect.EnumNumber) bool {
 		switch {
 		case n == zero && s.zero:
@@ -36,12 +33,22 @@ func (s fieldRules) enumFilter(ed protoreflect.EnumDescriptor) func(protoreflect
 	}
 }
 
+// zeroOf returns the value of a field that is not set.
+func zeroOf(ed protoreflect.EnumDescriptor) protoreflect.EnumNumber {
+	if ed.Values().Len() == 0 {
+		return 0
+	}
+	return ed.Values().Get(0).Number()
+}
+
 // enumExtras adds what a list of names cannot say: numbers that have none.
 func (s fieldRules) enumExtras(fd protoreflect.FieldDescriptor, g *collector) {
 	rules := s.rules.GetEnum()
 	if rules == nil {
 		return
 	}
+	keep := s.enumFilter(fd.Enum())
+	g.fits(keep == nil || keep(zeroOf(fd.Enum())))
 	values := fd.Enum().Values()
 	name := func(n int32) string {
 		if v := values.ByNumber(protoreflect.EnumNumber(n)); v != nil {

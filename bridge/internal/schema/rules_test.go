@@ -543,3 +543,40 @@ func TestWords(t *testing.T) {
 		t.Errorf("description %q, want %q", whole.Description, want)
 	}
 }
+
+// A field is required where protovalidate refuses a message without it. What
+// expressions refuse is not known.
+func TestRequiredWhereZeroBreaksRules(t *testing.T) {
+	t.Parallel()
+	files := ruledFiles(t)
+	allowed := byRules(t, protovalidate.WithExtensionTypeResolver(dynamicpb.NewTypes(files)))
+	n := 0
+	for i, f := range ruledFields() {
+		md := ruledMessage(t, files, i)
+		fd := md.Fields().ByName("field")
+		in, err := Input(md, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		required := strings.HasSuffix(string(in.JSON), `,"required":["field"]}`)
+		needed := !allowed(dynamicpb.NewMessage(md))
+		custom := strings.Contains(f.rules, "cel") || strings.Contains(f.rules, "rules.v1.")
+		// The library refuses an empty value of a header, which the rule allows.
+		if strings.Contains(f.rules, "HTTP_HEADER_VALUE, strict: false") {
+			continue
+		}
+		mistaken := f.rules == `string.pattern = "("` || strings.Contains(f.rules, "int32.gt") && fd.Kind() == protoreflect.StringKind
+		if required != needed && !custom && !mistaken {
+			t.Errorf("%s [%s]: required %t in %s, but a message without it is refused: %t", f.typ, f.rules, required, in.JSON, needed)
+		}
+		if required && !needed {
+			t.Errorf("%s [%s]: required, but a message without it is accepted", f.typ, f.rules)
+		}
+		if required {
+			n++
+		}
+	}
+	if n < 100 {
+		t.Errorf("%d fields are required", n)
+	}
+}

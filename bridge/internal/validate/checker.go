@@ -156,10 +156,40 @@ func (c *Checker) violation(v *protovalidate.Violation) transcode.Violation {
 	}
 	if v.Proto.GetForKey() {
 		out.Problem = "the key: " + out.Problem
+	} else if zero := absent(v); zero != "" {
+		out.Problem = "is required (left out, it counts as " + zero + "): " + out.Problem
 	} else if v.Proto.GetRuleId() != "required" {
 		out.Seen = seen(v.FieldDescriptor, v.FieldValue)
 	}
 	return out
+}
+
+// absent returns what a field is that may have been left out: its zero value, where
+// nothing tells the two apart. It returns "" for any other value.
+func absent(v *protovalidate.Violation) string {
+	fd, elements := v.FieldDescriptor, v.Proto.GetField().GetElements()
+	if fd == nil || fd.HasPresence() || !v.FieldValue.IsValid() || len(elements) == 0 ||
+		elements[len(elements)-1].HasSubscript() || v.Proto.GetRuleId() == "required" {
+		return ""
+	}
+	switch {
+	case fd.IsList():
+		if list, ok := v.FieldValue.Interface().(protoreflect.List); ok && list.Len() == 0 {
+			return "empty"
+		}
+	case fd.IsMap():
+		if m, ok := v.FieldValue.Interface().(protoreflect.Map); ok && m.Len() == 0 {
+			return "empty"
+		}
+	case fd.ContainingMessage().IsMapEntry():
+	case fd.Kind() == protoreflect.BytesKind:
+		if len(v.FieldValue.Bytes()) == 0 {
+			return "empty"
+		}
+	case v.FieldValue.Equal(fd.Default()):
+		return seen(fd, v.FieldValue)
+	}
+	return ""
 }
 
 // seen returns a value as JSON shows it, shortened, or "" if it is no number,

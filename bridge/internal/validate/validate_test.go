@@ -100,6 +100,7 @@ func TestCheck(t *testing.T) {
 			`displayName: must be at least 3 characters, got "xy"`,
 			`pageCount: must be greater than or equal to 0, got -1`,
 		}},
+		{"Book", `{}`, []string{`displayName: is required (left out, it counts as ""): must be at least 3 characters`}},
 		{"GetRequest", `{"theBook":{"displayName":"Dune","authors":[{"fullName":"F"},{},{"fullName":"H","bars":{"-7":{"id":"x"}}}]}}`, []string{
 			`theBook.authors[1].fullName: value is required`,
 			`theBook.authors[2].bars["-7"].id: must be a valid UUID, got "x"`,
@@ -132,14 +133,14 @@ func TestCheck(t *testing.T) {
 		}},
 		{"Ignored", `{"always":"a"}`, nil},
 		{"Ignored", `{"zero":"a"}`, []string{`zero: must be at least 3 characters, got "a"`}},
-		{"Kinds", `{"agreed":true}`, []string{`color: must not be in list [0], got COLOR_UNSPECIFIED`}},
+		{"Kinds", `{"agreed":true}`, []string{`color: is required (left out, it counts as COLOR_UNSPECIFIED): must not be in list [0]`}},
 		{"Kinds", `{"color":"COLOR_RED","at":"1970-01-01T00:00:01Z","maybe":"a","any":{"@type":"type.googleapis.com/t.v1.Book"},"data":"AAAA","ratio":2.5,"big":"18446744073709551615"}`, []string{
 			`at: must be greater than 1970-01-01T00:01:40Z`,
 			`maybe: must be at least 2 characters, got "a"`,
 			`any: type URL must be in the allow list`,
 			`data: must be at most 2 bytes`,
 			`ratio: must be less than 1, got 2.5`,
-			`agreed: must equal true, got false`,
+			`agreed: is required (left out, it counts as false): must equal true`,
 			`big: must be less than 10, got 18446744073709551615`,
 		}},
 	}
