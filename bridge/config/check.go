@@ -18,9 +18,9 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/fieldpath"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/rpc/header"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/upstreamurl"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
+	"github.com/mcp-bridge/mcp-bridge/internal/nearest"
 )
 
 // Validate reports everything that is wrong with a configuration that does not
@@ -352,7 +352,7 @@ func (k *checker) endpoints() {
 				k.issues = append(k.issues, issue{
 					path:        nth(at("endpoints", endpoint)+".upstreams", i),
 					problem:     "there is no upstream " + strconv.Quote(shorten(name)),
-					suggestions: transcode.Nearest(name, k.upstreams),
+					suggestions: nearest.Names(name, slices.Values(k.upstreams), ""),
 				})
 			}
 		}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/document"
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
+	"github.com/mcp-bridge/mcp-bridge/internal/nearest"
 )
 
 // Members of hosts' files that hold servers.
@@ -54,7 +54,7 @@ func (h *hostFile) fault(line, column int, path, format string, args ...any) {
 func (h *hostFile) ignore(m *document.Member, path string, known []string) {
 	h.warnings = append(h.warnings, fault.Fault{
 		File: h.name, Line: m.Line, Column: m.Column, Path: join(path, m.Key), Problem: "the key is ignored",
-		Suggestions: transcode.Nearest(m.Key, known),
+		Suggestions: nearest.Names(m.Key, slices.Values(known), ""),
 	})
 }
 
@@ -189,7 +189,7 @@ func (h *hostFile) url(n *document.Node, path string) *document.Node {
 	default:
 		h.faults = append(h.faults, fault.Fault{
 			File: h.name, Line: kind.Line, Column: kind.Column, Path: path + ".type", Problem: fmt.Sprintf("unknown type %s; want stdio, http or sse", strconv.Quote(shorten(transport))),
-			Suggestions: transcode.Nearest(transport, []string{"stdio", "http", "sse"}),
+			Suggestions: nearest.Names(transport, slices.Values([]string{"stdio", "http", "sse"}), ""),
 		})
 	}
 	return url

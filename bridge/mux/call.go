@@ -3,11 +3,14 @@ package mux
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/toolname"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
+	"github.com/mcp-bridge/mcp-bridge/internal/nearest"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -43,7 +46,12 @@ func (v *view) callTool(a *asker, n protocol.Notifier) (*protocol.Result, error)
 			return res, err
 		}
 	}
-	return v.run(c, n)
+	res, err := v.run(c, n)
+	if fault, refused := err.(*protocol.Error); refused && fault.Code == protocol.CodeInvalidParams && f.entry == nil && //nolint:errorlint // no UpstreamError
+		f.member.resolver() != nil && a.listed(f.member, listTools, name) == nil {
+		return nil, unknown() // an API does not know names of other upstreams
+	}
+	return res, err
 }
 
 // getPrompt answers prompts/get.
@@ -198,10 +206,61 @@ func (v *view) findURI(a *asker, uri string) (*member, string, error) {
 // unknown is the error for a name that nobody has, as far as the caller may know.
 func (v *view) unknown(a *asker, k list, name string) error {
 	info := &listInfo[k]
-	if down := v.unavailable(a); len(down) > 0 {
-		return protocol.Errorf(protocol.CodeInvalidParams, "there is no %s %q now, while these upstreams are unavailable: %s", info.noun, clipped(name), strings.Join(down, ", "))
+	text := fmt.Sprintf("there is no %s %q", info.noun, clipped(name))
+	down, near := v.unavailable(a), nearest.Names(name, slices.Values(v.names(a, k, name)), "")
+	if len(down) > 0 {
+		text += " now, while these upstreams are unavailable: " + strings.Join(down, ", ")
 	}
-	return protocol.Errorf(protocol.CodeInvalidParams, "there is no %s %q; %s names those there are", info.noun, clipped(name), info.method)
+	switch {
+	case len(near) > 0:
+		text += fmt.Sprintf("; did you mean %s? %s names all of them", quoted(near), info.method)
+	case len(down) == 0:
+		text += fmt.Sprintf("; %s names those there are", info.method)
+	}
+	return protocol.Errorf(protocol.CodeInvalidParams, "%s", text)
+}
+
+// names returns the public names in the lists of upstreams but the given one, as far
+// as they are known and the principal sees them.
+func (v *view) names(a *asker, k list, but string) []string {
+	var names []string
+	var targets []*protocol.Target
+	for _, m := range v.members(a.s) {
+		l, _ := m.lists.peek(k, a.era, a.principal)
+		if l == nil {
+			continue
+		}
+		for _, e := range m.compile(l, k, a.s).entries {
+			if e.public != but && (k != listTools || v.shows(e.public)) && !a.s.contested(v.mux.hub, k, a.era, e.public) {
+				names, targets = append(names, e.public), append(targets, e.target)
+			}
+		}
+	}
+	if !a.guarded() {
+		return names
+	}
+	var seen []string
+	for i, shown := range a.visible(targets) {
+		if shown {
+			seen = append(seen, names[i])
+		}
+	}
+	return seen
+}
+
+// quoted returns names in quotes, for a question.
+func quoted(names []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		switch {
+		case i > 0 && i == len(names)-1:
+			b.WriteString(" or ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(name))
+	}
+	return b.String()
 }
 
 func noResource(uri string) error {

@@ -49,6 +49,7 @@ func TestServeSeveral(t *testing.T) {
 	contains(t, rpc(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"books_Library_GetBook","arguments":{"name":"shelves/1/books/2"}}}`), "shelves/1/books/2")
 	contains(t, rpc(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"index_read_graph","arguments":{}}}`), `entities`)
 	contains(t, rpc(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"nothing"}}`), `"code":-32602`, "there is no tool")
+	contains(t, rpc(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"books_Library_GetBok"}}`), `did you mean \"books_Library_GetBook\"?`)
 
 	// The late one has the tools of the demo too.
 	startInProcess(t, &bytes.Buffer{}, "demo", "--listen", late)

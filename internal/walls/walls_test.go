@@ -149,7 +149,7 @@ var rooms = []room{
 	},
 	{
 		packages:  []string{"bridge/internal/transcode"},
-		may:       []string{"internal/jsontok", "bridge/internal/customoption", "gen/mcp/..."},
+		may:       []string{"internal/jsontok", "internal/nearest", "bridge/internal/customoption", "gen/mcp/..."},
 		elsewhere: protobuf,
 		why:       "what a value becomes is a matter of its descriptor",
 	},
@@ -164,6 +164,10 @@ var rooms = []room{
 		may:       []string{"internal/clip", "bridge/internal/fieldpath", "bridge/internal/transcode"},
 		elsewhere: slices.Concat(protobuf, validate, []string{"cel.dev/cel-go/..."}),
 		why:       "whether a value follows its rules is a matter of its descriptor, and only this room knows CEL",
+	},
+	{
+		packages: []string{"internal/nearest"},
+		why:      "it compares names and knows none of them",
 	},
 	{
 		packages: []string{"internal/clip"},
@@ -265,7 +269,7 @@ var rooms = []room{
 		packages: []string{"bridge/config"},
 		may: []string{
 			"bridge/fault", "bridge/internal/document", "bridge/internal/fieldpath", "bridge/internal/metadata", "bridge/internal/options",
-			"bridge/internal/rpc/header", "bridge/internal/transcode", "bridge/internal/upstreamurl", "gen/mcp/...", "gen/mcpbridge/...", "internal/jsontok",
+			"bridge/internal/rpc/header", "bridge/internal/transcode", "bridge/internal/upstreamurl", "gen/mcp/...", "gen/mcpbridge/...", "internal/jsontok", "internal/nearest",
 		},
 		elsewhere: slices.Concat(protobuf, validate, []string{"github.com/fsnotify/fsnotify", "go.yaml.in/yaml/..."}),
 		why:       "it reads files and knows nothing of what runs them",
@@ -349,7 +353,7 @@ var rooms = []room{
 	},
 	{
 		packages: []string{"bridge/mux"},
-		may:      []string{"protocol", "internal/backoff", "internal/clip", "internal/jsontok", "internal/mcpjson", "internal/seal", "bridge/internal/toolname"},
+		may:      []string{"protocol", "internal/backoff", "internal/clip", "internal/jsontok", "internal/mcpjson", "internal/nearest", "internal/seal", "bridge/internal/toolname"},
 		why:      "it routes between Handlers, and knows neither protobuf nor transports",
 	},
 	{

@@ -93,3 +93,27 @@ func expectedForms(fields iter.Seq[*field]) string {
 	}
 	return strings.Join(all, " or ")
 }
+
+// maxListedNames is how many names an error lists.
+const maxListedNames = 12
+
+// oneOf lists names, all if they are few.
+func oneOf(names iter.Seq[string], count int) string {
+	var b strings.Builder
+	n := 0
+	for name := range names {
+		if n == maxListedNames {
+			b.WriteString(", ...")
+			break
+		}
+		if n > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(clip(name, maxNameText))
+		n++
+	}
+	if count == 1 {
+		return b.String()
+	}
+	return "one of " + b.String()
+}

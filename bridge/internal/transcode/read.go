@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/nearest"
 )
 
 // reader turns JSON into the wire form of a message and collects what is wrong
@@ -150,7 +151,7 @@ func (r *reader) unknown(c *cursor, name string, names iter.Seq[string], count i
 	if r.misfit() {
 		return
 	}
-	v := Violation{Problem: "unknown field", Suggestions: nearest(name, names, "")}
+	v := Violation{Problem: "unknown field", Suggestions: nearest.Names(name, names, "")}
 	switch {
 	case count == 0:
 		v.Problem = "unknown field; no fields are possible here"

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/nearest"
 )
 
 const (
@@ -126,7 +127,7 @@ func (r *reader) enum(c *cursor, e *enumPlan) (zero, ok bool) {
 			return r.enumNumber(v.Number()), true
 		}
 		if !isNumber(s) {
-			v := Violation{Problem: "no value of " + string(e.desc.FullName()), Seen: describe(c.skip()), Suggestions: nearest(s, e.names(), enumPrefix(e.desc))}
+			v := Violation{Problem: "no value of " + string(e.desc.FullName()), Seen: describe(c.skip()), Suggestions: nearest.Names(s, e.names(), enumPrefix(e.desc))}
 			if len(v.Suggestions) == 0 || values.Len() <= maxListedNames {
 				v.Expected = oneOf(e.names(), values.Len())
 			}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/nearest"
 )
 
 // skips reports whether a member, by its name in quotes, is not to be read.
@@ -125,7 +126,7 @@ func (r *reader) noArm(c *cursor, p *plan, tag *cursor) {
 		raw := tag.peek()
 		seen, _ := unquote(raw)
 		v.Problem, v.Seen = "no such "+s.tag, describe(raw)
-		v.Suggestions = nearest(seen, slices.Values(literals), "")
+		v.Suggestions = nearest.Names(seen, slices.Values(literals), "")
 		r.path.push(step{name: s.tag})
 		defer r.path.pop()
 	}

@@ -1,4 +1,6 @@
-package transcode
+// Package nearest finds the names that somebody may have meant who wrote one that
+// does not exist.
+package nearest
 
 import (
 	"cmp"
@@ -13,16 +15,12 @@ const (
 	// costs.
 	maxSuggestInput = 64
 	maxSuggestNames = 2000
-	maxListedNames  = 12
 )
 
-// Nearest returns the names that are nearest to one that does not exist, if any
-// is near: what an error suggests.
-func Nearest(seen string, names []string) []string { return nearest(seen, slices.Values(names), "") }
-
-// nearest returns the names that are nearest to seen, if any is near. Case and underscores do not count, nor does a prefix that names may
-// have.
-func nearest(seen string, names iter.Seq[string], prefix string) []string {
+// Names returns the names that are nearest to seen, if any is near: what an error
+// suggests, at most three. Case and underscores do not count, nor does a prefix that
+// names may have.
+func Names(seen string, names iter.Seq[string], prefix string) []string {
 	if len(seen) > maxSuggestInput {
 		return nil
 	}
@@ -94,25 +92,4 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// oneOf lists names, all if they are few.
-func oneOf(names iter.Seq[string], count int) string {
-	var b strings.Builder
-	n := 0
-	for name := range names {
-		if n == maxListedNames {
-			b.WriteString(", ...")
-			break
-		}
-		if n > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(clip(name, maxNameText))
-		n++
-	}
-	if count == 1 {
-		return b.String()
-	}
-	return "one of " + b.String()
 }
