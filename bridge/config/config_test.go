@@ -21,6 +21,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/config"
 	"github.com/mcp-bridge/mcp-bridge/bridge/fault"
+	"github.com/mcp-bridge/mcp-bridge/bridge/find"
 	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
 )
@@ -180,7 +181,7 @@ func (r random) config() *configv1.Config {
 		c.Upstreams[r.one("u", "null", "on", "1")+fmt.Sprint(i)] = r.upstream()
 	}
 	if r.IntN(2) == 0 {
-		c.ToolSearch = &configv1.ToolSearch{}
+		c.ToolsBytes = new(int32(r.IntN(2)))
 	}
 	return c
 }
@@ -218,7 +219,7 @@ func TestPrintedMeansTheSame(t *testing.T) {
 // valid and have none themselves.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	c := &configv1.Config{Upstreams: map[string]*configv1.Upstream{"a": {Url: "grpc://h:1"}, "b": {Command: []string{"x"}}, "c": {Url: "https://h"}}, ToolSearch: &configv1.ToolSearch{}}
+	c := &configv1.Config{Upstreams: map[string]*configv1.Upstream{"a": {Url: "grpc://h:1"}, "b": {Command: []string{"x"}}, "c": {Url: "https://h"}}}
 	full := config.WithDefaults(c)
 	if err := config.Validate(full); err != nil {
 		t.Error(err)
@@ -238,7 +239,7 @@ func TestDefaults(t *testing.T) {
 		"process":    full.GetUpstreams()["b"].GetProcess() == configv1.Process_PROCESS_SHARED,
 		"prefix":     full.GetUpstreams()["b"].GetPrefix() == configv1.Prefix_PREFIX_ALWAYS,
 		"required":   full.GetUpstreams()["b"].Required != nil && !full.GetUpstreams()["b"].GetRequired(),
-		"threshold":  full.GetToolSearch().GetThreshold() == 64,
+		"toolsBytes": full.GetToolsBytes() == find.DefaultBytes,
 		"level":      full.GetTelemetry().GetLog().GetLevel() == configv1.LogLevel_LOG_LEVEL_WARN,
 	} {
 		if !ok {

@@ -1,6 +1,6 @@
 // Package find is middleware for catalogs that are too long to be listed: three tools
 // stand for all others. One searches them by words, one describes a tool, and one calls
-// it. Some models and hosts cope with no more than a few dozen tools.
+// it. A list of hundreds of tools fills what a model can read, or worse, is cut by its host.
 //
 // It works on what the Handler behind it lists, so it covers every upstream, and it
 // finds only what the caller is shown. A call through [CallTool] becomes a call of the
@@ -34,8 +34,10 @@ const (
 	CallTool     = "call_tool"
 )
 
-// DefaultThreshold is how many tools are listed nevertheless.
-const DefaultThreshold = 64
+// DefaultBytes is how many bytes of tools are listed nevertheless. It is about 25,000
+// tokens, an eighth of what common models read in all: what a host can still show its
+// model with every request.
+const DefaultBytes = 100_000
 
 const (
 	// defaultFound and maxFound are how many tools a search shows.
@@ -51,8 +53,8 @@ const (
 
 // Config configures the middleware. The zero value replaces every list.
 type Config struct {
-	// Threshold is up to how many tools are listed nevertheless.
-	Threshold int
+	// Bytes is up to how many bytes of tools, in JSON, are listed nevertheless.
+	Bytes int
 	// Logger gets what goes wrong. The default discards.
 	Logger *slog.Logger
 }
@@ -91,7 +93,7 @@ func (f *finder) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	return f.next.Handle(ctx, r, n)
 }
 
-// list lists the three tools, or all where they are few.
+// list lists the three tools, or all where they fit.
 func (f *finder) list(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	if _, ok := jsontok.Lookup(r.Params, "cursor"); ok {
 		return f.next.Handle(ctx, r, n) // of a list that has been shown in part
@@ -160,6 +162,7 @@ type catalog struct {
 	pages  []json.RawMessage // as the Handler has them
 	tools  []tool
 	byName map[string]int
+	bytes  int             // of all tools
 	page   json.RawMessage // what is listed in place of the tools
 	index  func() *search.Index
 }
@@ -169,8 +172,8 @@ type tool struct {
 	raw               json.RawMessage
 }
 
-// read returns the catalog whose first page is given, or nil where its tools are few
-// enough to be listed.
+// read returns the catalog whose first page is given, or nil where its tools are
+// listed as they are.
 func (f *finder) read(ctx context.Context, r *protocol.Request, first *protocol.Result) (*catalog, error) {
 	var pages []json.RawMessage
 	err := mcpjson.EachPage(func(params json.RawMessage) (json.RawMessage, error) {
@@ -188,7 +191,7 @@ func (f *finder) read(ctx context.Context, r *protocol.Request, first *protocol.
 		return nil, err
 	}
 	if c := f.known(pages); c != nil {
-		return c.orNil(f.cfg.Threshold), nil
+		return c.orNil(f.cfg.Bytes), nil
 	}
 	c := &catalog{pages: pages, byName: make(map[string]int)}
 	for _, page := range pages {
@@ -201,6 +204,7 @@ func (f *finder) read(ctx context.Context, r *protocol.Request, first *protocol.
 			if _, twice := c.byName[t.name]; t.name != "" && !twice {
 				c.byName[t.name] = len(c.tools)
 				c.tools = append(c.tools, t)
+				c.bytes += len(raw)
 			}
 			return nil
 		})
@@ -211,12 +215,12 @@ func (f *finder) read(ctx context.Context, r *protocol.Request, first *protocol.
 	c.index = sync.OnceValue(c.makeIndex)
 	c.page = listPage(len(c.tools))
 	f.keep(c)
-	return c.orNil(f.cfg.Threshold), nil
+	return c.orNil(f.cfg.Bytes), nil
 }
 
-// orNil returns c, or nil where it has few tools.
-func (c *catalog) orNil(threshold int) *catalog {
-	if len(c.tools) <= threshold {
+// orNil returns c, or nil where its tools take no more than so many bytes.
+func (c *catalog) orNil(most int) *catalog {
+	if c.bytes <= most {
 		return nil
 	}
 	return c

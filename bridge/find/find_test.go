@@ -87,7 +87,7 @@ func TestSearch(t *testing.T) {
 		t.Run(fmt.Sprintf("pages of %d", size), func(t *testing.T) {
 			t.Parallel()
 			behind := &large{pageSize: size}
-			h := protocol.Chain(behind, find.Middleware(find.Config{Threshold: find.DefaultThreshold}))
+			h := protocol.Chain(behind, find.Middleware(find.Config{}))
 			validator := mcpschema.Open(t, "2026-07-28")
 
 			list := do(t, h, request(protocol.MethodListTools, `{}`))
@@ -167,25 +167,34 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-func TestThreshold(t *testing.T) {
+// TestBytes: a list that takes no more bytes than allowed stays.
+func TestBytes(t *testing.T) {
 	t.Parallel()
+	var listed struct{ Tools []json.RawMessage }
+	if err := json.Unmarshal([]byte(do(t, &large{}, request(protocol.MethodListTools, `{}`))), &listed); err != nil {
+		t.Fatal(err)
+	}
+	all := 0
+	for _, tool := range listed.Tools {
+		all += len(tool)
+	}
 	for _, tt := range []struct {
-		threshold int
-		want      string
-	}{{100, "Accounts_CreateAccount"}, {99, find.SearchTool}, {0, find.SearchTool}} {
+		bytes int
+		want  string
+	}{{all, "Accounts_CreateAccount"}, {all - 1, find.SearchTool}, {0, find.SearchTool}} {
 		behind := &large{pageSize: 30}
-		h := find.Middleware(find.Config{Threshold: tt.threshold})(behind)
+		h := find.Middleware(find.Config{Bytes: tt.bytes})(behind)
 		got := do(t, h, request(protocol.MethodListTools, `{}`))
 		if !strings.Contains(got, `"tools":[{"name":"`+tt.want+`"`) {
-			t.Errorf("threshold %d: %.100s", tt.threshold, got)
+			t.Errorf("%d bytes: %.100s", tt.bytes, got)
 		}
 		got = call(t, h, find.SearchTool, `{}`)
-		if passed := strings.Contains(got, `"called":"search_tools"`); passed != (tt.threshold == 100) {
-			t.Errorf("threshold %d: %.200s", tt.threshold, got)
+		if passed := strings.Contains(got, `"called":"search_tools"`); passed != (tt.bytes == all) {
+			t.Errorf("%d bytes: %.200s", tt.bytes, got)
 		}
 		r := request(protocol.MethodListTools, `{"cursor":"90"}`)
 		if got = do(t, h, r); !strings.Contains(got, "Rivers_") {
-			t.Errorf("threshold %d: %.200s", tt.threshold, got)
+			t.Errorf("%d bytes: %.200s", tt.bytes, got)
 		}
 	}
 }

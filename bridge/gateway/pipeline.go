@@ -42,9 +42,9 @@ func (g *Gateway) endpoint(name string) (protocol.Handler, bool) {
 // update makes the pipeline of an endpoint what a configuration says, unless it is
 // that already.
 func (g *Gateway) update(e *endpoint, s *settings, name string) error {
-	shown, search := s.cfg.GetEndpoints()[name], s.cfg.GetToolSearch()
+	shown, most := s.cfg.GetEndpoints()[name], s.cfg.GetToolsBytes()
 	is, err := proto.MarshalOptions{Deterministic: true}.Marshal(&configv1.Config{
-		Endpoints: map[string]*configv1.Endpoint{"": shown}, ToolSearch: search,
+		Endpoints: map[string]*configv1.Endpoint{"": shown}, ToolsBytes: &most,
 	})
 	if err != nil {
 		return err
@@ -59,8 +59,8 @@ func (g *Gateway) update(e *endpoint, s *settings, name string) error {
 			Name: name, Upstreams: shown.GetUpstreams(), Include: shown.GetTools().GetInclude(), Exclude: shown.GetTools().GetExclude(),
 		})
 	}
-	if search != nil {
-		view = find.Middleware(find.Config{Threshold: int(search.GetThreshold()), Logger: g.log})(view)
+	if most > 0 {
+		view = find.Middleware(find.Config{Bytes: int(most), Logger: g.log})(view)
 	}
 	e.pipeline.set(g.chain(view))
 	return nil

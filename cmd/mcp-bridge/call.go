@@ -72,7 +72,7 @@ The upstream may be an MCP server, as for serve.`,
 			return a.printResult(name, result, asJSON)
 		},
 	}
-	flags = a.addUpstreamFlags(cmd)
+	flags = a.addUpstreamFlags(cmd, 0)
 	flags.stopTimeout = stopTimeout
 	addJSON(cmd, &asJSON, "the whole result of tools/call")
 	return cmd

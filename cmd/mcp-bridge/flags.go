@@ -18,14 +18,14 @@ const someAPI = "api"
 // defaults is a configuration of one API with the default of every key.
 var defaults = sync.OnceValue(func() *configv1.Config {
 	return config.WithDefaults(&configv1.Config{
-		Upstreams:  map[string]*configv1.Upstream{someAPI: {Url: exampleURL}},
-		ToolSearch: &configv1.ToolSearch{},
+		Upstreams: map[string]*configv1.Upstream{someAPI: {Url: exampleURL}},
 	})
 })
 
 func defaultListen() string { return defaults().GetServer().GetListen()[0] }
 
-func defaultThreshold() int { return int(defaults().GetToolSearch().GetThreshold()) }
+// defaultToolsBytes is the default of --tools-bytes of commands that serve.
+func defaultToolsBytes() int { return int(defaults().GetToolsBytes()) }
 
 // upstreamFlags are the flags of every command that calls an upstream.
 type upstreamFlags struct {
@@ -53,9 +53,8 @@ type upstreamFlags struct {
 	schema, output             scoped[string]
 	schemaBytes, maxResult     scoped[int32]
 
-	keyFile       string
-	toolList      string
-	toolThreshold int
+	keyFile    string
+	toolsBytes int
 }
 
 // Profiles of schemas.
@@ -87,12 +86,6 @@ var revisions = func() map[string]configv1.Revision {
 	return all
 }()
 
-// Values of --tools.
-const (
-	listAll    = "list"
-	listSearch = "search"
-)
-
 // addConnection adds the flags by which any upstream is reached.
 func (f *upstreamFlags) addConnection(cmd *cobra.Command) {
 	addText(cmd, &f.headers, "header", "", "send this `'name: value'` to the upstream with every call; ${VAR} is a variable of the environment; may be repeated; values of names that end in -bin are base64")
@@ -108,8 +101,9 @@ func (f *upstreamFlags) addConnection(cmd *cobra.Command) {
 	annotate(cmd, groupUpstream, "header", "env", "ca", "cert", "key", "authority", "insecure-skip-verify", "max-message-bytes", "gzip", "revision")
 }
 
-// addUpstreamFlags adds the flags of the upstream, --config and --log-level.
-func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
+// addUpstreamFlags adds the flags of the upstream, --config and --log-level. toolsBytes
+// is the default of --tools-bytes.
+func (a *app) addUpstreamFlags(cmd *cobra.Command, toolsBytes int) *upstreamFlags {
 	u, api := &upstreamFlags{}, defaults().GetUpstreams()[someAPI]
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -140,9 +134,8 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command) *upstreamFlags {
 	annotate(cmd, groupAPI, "service", "return-header", "refresh", "stream-messages", "stream-bytes", "stream-time", "no-validate", "no-confirm",
 		"operation-wait", "task-ttl", "schema", "schema-bytes", "output", "max-result-bytes")
 	f.StringVar(&u.keyFile, "task-key-file", "", "seal the ids of tasks with the 32 or more random bytes in this `file`, so that they outlive the process and are known to every replica")
-	f.StringVar(&u.toolList, "tools", listAll, "`how` clients find tools: list, all are listed; search, where there are more than --tools-threshold, three are listed that search, describe and call the others")
-	f.IntVar(&u.toolThreshold, "tools-threshold", defaultThreshold(), "with --tools=search, up to this `number` of tools are listed all the same")
-	annotate(cmd, groupGateway, "task-key-file", "tools", "tools-threshold")
+	f.IntVar(&u.toolsBytes, "tools-bytes", toolsBytes, "how many `bytes` the list of tools may take; three tools that search, describe and call the others replace a longer one; 0 lists all tools, however many")
+	annotate(cmd, groupGateway, "task-key-file", "tools-bytes")
 	a.addLogLevel(cmd)
 	return u
 }

@@ -82,7 +82,7 @@ signal ends the program at once.`,
 	cmd.Flags().StringVar(&web.typed, "typed", "", "serve the tools as a typed service too: `how` is the directory of an export, or auto for one without files")
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until all upstreams are up before saying that it listens")
 	annotate(cmd, groupGeneral, "wait")
-	flags = a.addUpstreamFlags(cmd)
+	flags = a.addUpstreamFlags(cmd, defaultToolsBytes())
 	addJSON(cmd, &asJSON, "the line about where it listens")
 	return cmd
 }

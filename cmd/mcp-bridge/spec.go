@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -346,7 +347,7 @@ func (f *upstreamFlags) upstreamConfig(all []*target) (*configv1.Config, error) 
 	if err := nameTargets(all); err != nil {
 		return nil, err
 	}
-	if err := usage(f.check(all), f.checkTools()); err != nil {
+	if err := usage(f.check(all), f.checkToolsBytes()); err != nil {
 		return nil, err
 	}
 	cfg := &configv1.Config{Upstreams: make(map[string]*configv1.Upstream)}
@@ -360,31 +361,18 @@ func (f *upstreamFlags) upstreamConfig(all []*target) (*configv1.Config, error) 
 	if f.keyFile != "" {
 		cfg.Keys = []*configv1.Key{{File: f.keyFile}}
 	}
-	if f.toolList == listSearch {
-		cfg.ToolSearch = &configv1.ToolSearch{Threshold: new(int32(f.toolThreshold))} //nolint:gosec // checkTools bounds it
-	}
+	cfg.ToolsBytes = new(int32(f.toolsBytes)) //nolint:gosec // checkToolsBytes bounds it
 	// What clients send is bounded as what upstreams send.
 	cfg.Server = &configv1.Server{MaxMessageBytes: f.maxMessage.only("")}
 	return cfg, nil
 }
 
-// checkTools reports what is wrong with --tools and --tools-threshold.
-func (f *upstreamFlags) checkTools() error {
-	const most = 1 << 20
-	var problems []error
-	if f.toolList != "" && f.toolList != listAll && f.toolList != listSearch {
-		problems = append(problems, fmt.Errorf("--tools is %q, want %s or %s", f.toolList, listAll, listSearch))
+// checkToolsBytes reports a --tools-bytes that no list can have.
+func (f *upstreamFlags) checkToolsBytes() error {
+	if f.toolsBytes < 0 || f.toolsBytes > math.MaxInt32 {
+		return fmt.Errorf("--tools-bytes is %d, want a number from 0 to %d", f.toolsBytes, math.MaxInt32)
 	}
-	switch {
-	case f.toolThreshold < 0:
-		problems = append(problems, fmt.Errorf("--tools-threshold %d is negative", f.toolThreshold))
-	case f.toolThreshold > most:
-		problems = append(problems, fmt.Errorf("--tools-threshold %d is more than %d", f.toolThreshold, most))
-	}
-	if f.toolList == listAll && f.toolThreshold != defaultThreshold() {
-		problems = append(problems, fmt.Errorf("--tools-threshold is for --tools=%s, which is missing", listSearch))
-	}
-	return usage(problems...)
+	return nil
 }
 
 // besideConfig reports flags that a configuration file takes the place of.

@@ -72,6 +72,6 @@ again; with --wait, nothing is answered before all are up.`,
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until all upstreams are up before the first answer")
 	annotate(cmd, groupGeneral, "wait")
-	flags = a.addUpstreamFlags(cmd)
+	flags = a.addUpstreamFlags(cmd, defaultToolsBytes())
 	return cmd
 }

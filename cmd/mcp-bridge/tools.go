@@ -46,7 +46,7 @@ schema. The upstream may be an MCP server, as for serve.`,
 			return a.listTools(cmd.Context(), g, asJSON)
 		},
 	}
-	flags = a.addUpstreamFlags(cmd)
+	flags = a.addUpstreamFlags(cmd, 0)
 	flags.stopTimeout = stopTimeout
 	addJSON(cmd, &asJSON, "the tools as tools/list has them")
 	return cmd

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// TestToolSearch holds that --tools=search lists three tools in place of all,
+// TestToolSearch holds that --tools-bytes lists three tools in place of more bytes,
 // that they work, and that the commands find the others through them.
 func TestToolSearch(t *testing.T) {
 	t.Parallel()
 	url := reflective(t)
-	search := []string{"--tools=search", "--tools-threshold", "5"}
+	search := []string{"--tools-bytes", "5000"}
 	run := func(command string, args ...string) string {
 		t.Helper()
 		return mcpBridge(t, append(append([]string{command}, search...), append([]string{url}, args...)...)...).ok(t)
@@ -26,16 +26,16 @@ func TestToolSearch(t *testing.T) {
 	contains(t, run("call", "call_tool", `{"name":"Library_GetBook","arguments":`+demoArguments+`}`), `"name": "shelves/1/books/1"`)
 	contains(t, run("call", "Library_GetBook", demoArguments), `"name": "shelves/1/books/1"`)
 
-	// The demo has no more tools than are listed by default.
-	contains(t, mcpBridge(t, "tools", "--tools=search", url).ok(t), "Library_GetBook")
+	// The demo's tools are not too long, and these commands list all by default.
+	contains(t, mcpBridge(t, "tools", "--tools-bytes=100000", url).ok(t), "Library_GetBook")
+	contains(t, mcpBridge(t, "tools", url).ok(t), "Library_GetBook")
 
 	for _, tt := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"--tools=some"}, `--tools is "some", want list or search`},
-		{[]string{"--tools=search", "--tools-threshold=-1"}, "--tools-threshold -1 is negative"},
-		{[]string{"--tools-threshold=5"}, "--tools-threshold is for --tools=search, which is missing"},
+		{[]string{"--tools-bytes=-1"}, "--tools-bytes is -1, want a number from 0 to 2147483647"},
+		{[]string{"--tools-bytes=2147483648"}, "--tools-bytes is 2147483648, want a number from 0 to 2147483647"},
 	} {
 		got := mcpBridge(t, append(append([]string{"tools"}, tt.args...), url)...)
 		if got.status != 2 || !strings.Contains(got.stderr, tt.want) {
@@ -49,7 +49,7 @@ func TestToolSearch(t *testing.T) {
 // TestToolSearchStdio speaks to the process that a host starts.
 func TestToolSearchStdio(t *testing.T) {
 	t.Parallel()
-	p := start(t, "stdio", "--tools=search", "--tools-threshold=0", reflective(t))
+	p := start(t, "stdio", "--tools-bytes=1", reflective(t))
 	p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`)
 	line := p.line()
 	contains(t, line, `"name":"search_tools"`, `"name":"call_tool"`)

@@ -60,7 +60,7 @@ func (b *bed) bridge(ctx context.Context, upstream string, flags ...string) (*pr
 }
 
 func (b *bed) bridgeWith(ctx context.Context, env []string, upstream string, flags ...string) (*process, error) {
-	args := append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--tools-bytes", "0"}, flags...)
 	return b.start(ctx, slices.Concat(b.env, env), b.binary, append(args, upstream)...)
 }
 

@@ -252,7 +252,7 @@ func TestGuardOnEveryFront(t *testing.T) {
 			all := newNode(t, g.mux).connectAny(t, w)
 			c := all
 			if w.Transport != typed { // whose service is one of tools that are listed
-				c = newNode(t, protocol.Chain(g.mux, find.Middleware(find.Config{Threshold: 1}))).connectAny(t, w)
+				c = newNode(t, protocol.Chain(g.mux, find.Middleware(find.Config{}))).connectAny(t, w)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 			defer cancel()
