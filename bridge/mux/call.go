@@ -29,7 +29,7 @@ type call struct {
 }
 
 // callTool answers tools/call.
-func (v *view) callTool(a *asker, n protocol.Notifier) (*protocol.Result, error) {
+func (v *View) callTool(a *asker, n protocol.Notifier) (*protocol.Result, error) {
 	name, fault := text(a.r.Params, "name")
 	if fault != nil {
 		return nil, fault
@@ -55,7 +55,7 @@ func (v *view) callTool(a *asker, n protocol.Notifier) (*protocol.Result, error)
 }
 
 // getPrompt answers prompts/get.
-func (v *view) getPrompt(a *asker, n protocol.Notifier) (*protocol.Result, error) {
+func (v *View) getPrompt(a *asker, n protocol.Notifier) (*protocol.Result, error) {
 	name, fault := text(a.r.Params, "name")
 	if fault != nil {
 		return nil, fault
@@ -71,7 +71,7 @@ func (v *view) getPrompt(a *asker, n protocol.Notifier) (*protocol.Result, error
 }
 
 // readResource answers resources/read.
-func (v *view) readResource(a *asker, n protocol.Notifier) (*protocol.Result, error) {
+func (v *View) readResource(a *asker, n protocol.Notifier) (*protocol.Result, error) {
 	uri, fault := text(a.r.Params, "uri")
 	if fault != nil {
 		return nil, fault
@@ -87,7 +87,7 @@ func (v *view) readResource(a *asker, n protocol.Notifier) (*protocol.Result, er
 }
 
 // complete answers completion/complete.
-func (v *view) complete(a *asker, n protocol.Notifier) (*protocol.Result, error) {
+func (v *View) complete(a *asker, n protocol.Notifier) (*protocol.Result, error) {
 	ref, ok := jsontok.Lookup(a.r.Params, "ref")
 	if !ok || jsontok.KindOf(ref) != jsontok.KindObject {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.ref must be an object that names a prompt or a resource template")
@@ -152,7 +152,7 @@ func (f *found) target(k list) *protocol.Target {
 
 // find returns the upstream that a tool or prompt belongs to. It asks no upstream
 // for a name that it does not know, but for its first list.
-func (v *view) find(a *asker, k list, name string) (found, bool) {
+func (v *View) find(a *asker, k list, name string) (found, bool) {
 	tool := k == listTools
 	if tool && !v.shows(name) {
 		return found{}, false
@@ -190,7 +190,7 @@ func (v *view) find(a *asker, k list, name string) (found, bool) {
 }
 
 // findURI returns the upstream that a URI, or a template of some, belongs to.
-func (v *view) findURI(a *asker, uri string) (*member, string, error) {
+func (v *View) findURI(a *asker, uri string) (*member, string, error) {
 	if (a.guarded() || len(a.s.claims) > 0) && !strings.ContainsAny(uri, "{}") && !normalURI(uri) {
 		return nil, "", &protocol.Error{
 			Code: protocol.CodeInvalidParams, Message: fmt.Sprintf("the URI %q is not in the normal form of RFC 3986, section 6.2.2", clipped(uri)), Data: dataOf(uri),
@@ -204,7 +204,7 @@ func (v *view) findURI(a *asker, uri string) (*member, string, error) {
 }
 
 // unknown is the error for a name that nobody has, as far as the caller may know.
-func (v *view) unknown(a *asker, k list, name string) error {
+func (v *View) unknown(a *asker, k list, name string) error {
 	info := &listInfo[k]
 	text := fmt.Sprintf("there is no %s %q", info.noun, clipped(name))
 	down, near := v.unavailable(a), nearest.Names(name, slices.Values(v.names(a, k, name)), "")
@@ -222,7 +222,7 @@ func (v *view) unknown(a *asker, k list, name string) error {
 
 // names returns the public names in the lists of upstreams but the given one, as far
 // as they are known and the principal sees them.
-func (v *view) names(a *asker, k list, but string) []string {
+func (v *View) names(a *asker, k list, but string) []string {
 	var names []string
 	var targets []*protocol.Target
 	for _, m := range v.members(a.s) {
@@ -362,7 +362,7 @@ func toolError(text string) *protocol.Result {
 }
 
 // run asks the guard, then the upstream, and gives what it answers public names.
-func (v *view) run(c *call, n protocol.Notifier) (*protocol.Result, error) {
+func (v *View) run(c *call, n protocol.Notifier) (*protocol.Result, error) {
 	if err := v.openState(c); err != nil {
 		return nil, err
 	}

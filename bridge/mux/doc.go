@@ -14,9 +14,9 @@
 // the guard, and the user where the guard wants that. Then conn.go passes the request
 // to the upstream, which it opens, probes, retries, drains and closes, and rewrite.go
 // gives the result public names. Lists (list.go) come from what listing.go has read of
-// each upstream, compile.go has renamed and filtered, and the guard shows. listen.go
-// serves subscriptions: changes of lists from hub.go, resources and tasks from the
-// upstreams.
+// each upstream, compile.go has renamed and filtered, and the guard shows; shown.go has
+// them for tool search. listen.go serves subscriptions: changes of lists from hub.go,
+// resources and tasks from the upstreams.
 //
 // Names are a function of the configuration alone, never of which upstream was there
 // first. See [Prefix].

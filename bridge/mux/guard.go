@@ -10,7 +10,7 @@ import (
 
 // decide asks the guard. Where the call may not go on, it returns an error, or a
 // result that asks the user or says why not.
-func (v *view) decide(c *call) (*protocol.Result, error) {
+func (v *View) decide(c *call) (*protocol.Result, error) {
 	d, err := c.access()
 	switch {
 	case err != nil:
@@ -108,7 +108,7 @@ const confirmKey = "confirm"
 // confirm returns nil where the user has confirmed the call. Otherwise it returns
 // what the client gets: the question, or a result that says why nothing was called
 // (basic/patterns, Multi Round-Trip Requests).
-func (v *view) confirm(c *call, question string) (*protocol.Result, error) {
+func (v *View) confirm(c *call, question string) (*protocol.Result, error) {
 	asked := digest(question)
 	if c.state.confirmed == asked {
 		return nil, nil //nolint:nilnil // nothing is in the way
@@ -128,7 +128,7 @@ func (v *view) confirm(c *call, question string) (*protocol.Result, error) {
 	responses, _ := jsontok.Lookup(c.r.Params, "inputResponses")
 	response, answered := jsontok.Lookup(responses, confirmKey)
 	if c.state.asked != asked || !answered {
-		return v.ask(c, question, asked)
+		return v.askToConfirm(c, question, asked)
 	}
 	action, _ := jsontok.Lookup(response, "action")
 	if a, _ := jsontok.String(action); a != "accept" {
@@ -141,8 +141,8 @@ func (v *view) confirm(c *call, question string) (*protocol.Result, error) {
 	return nil, nil //nolint:nilnil // nothing is in the way
 }
 
-// ask returns the question.
-func (v *view) ask(c *call, question, asked string) (*protocol.Result, error) {
+// askToConfirm returns the question.
+func (v *View) askToConfirm(c *call, question, asked string) (*protocol.Result, error) {
 	st := c.state
 	st.asked = asked
 	state, err := v.sealState(c, st)

@@ -78,7 +78,7 @@ func (s *snapshot) contested(h *hub, k list, e era, public string) bool {
 }
 
 // unprefixed returns the upstream that a name without prefix belongs to.
-func (v *view) unprefixed(a *asker, k list, name string) (owner, bool) {
+func (v *View) unprefixed(a *asker, k list, name string) (owner, bool) {
 	found := func() (owner, bool) {
 		o, ok := a.s.indexOf(v.mux.hub, k, a.era).owners[name]
 		if !ok {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -37,35 +36,42 @@ type rendered struct {
 	until   time.Time // zero is until version changes
 	private bool
 	made    []*listing // one for each upstream, nil for those without an answer
-	entries []*entry
-	targets []*protocol.Target
 	cache   protocol.Cache
 	some    bool // upstreams are missing
+	*content
+}
+
+// content is what is in a list.
+type content struct {
+	entries []*entry
+	targets []*protocol.Target
 
 	mu     sync.Mutex
 	bodies map[string]json.RawMessage // by what the guard shows
+	shown  map[string]*Shown          // likewise
 }
 
 // list answers the list methods. What is listed of several upstreams is on one page.
-func (v *view) list(a *asker, k list) (*protocol.Result, error) {
+func (v *View) list(a *asker, k list) (*protocol.Result, error) {
 	if a.s.alone != nil {
 		if !v.has(a.s.alone) {
-			return v.page(a, k, &rendered{s: a.s, cache: protocol.Cache{TTLMillis: maxTTL}})
+			return v.page(a, k, &rendered{s: a.s, cache: protocol.Cache{TTLMillis: maxTTL}, content: &content{}})
 		}
 		return v.listAlone(a, k, a.s.alone)
 	}
 	if _, ok := jsontok.Lookup(a.r.Params, "cursor"); ok {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.cursor is not one that %s has returned: there is one page", a.r.Method)
 	}
-	l, err := v.lists(a, k)
+	l, err := v.lists(a, k, false)
 	if err != nil {
 		return nil, err
 	}
 	return v.page(a, k, l)
 }
 
-// lists returns what all upstreams list to the caller.
-func (v *view) lists(a *asker, k list) (*rendered, error) {
+// lists returns what all upstreams list to the caller. In a hurry, it waits for
+// nothing but lists that have never been read or are known to have changed.
+func (v *View) lists(a *asker, k list, hurry bool) (*rendered, error) {
 	shared := renderKey{list: k, era: a.era}
 	own := renderKey{list: k, era: a.era, principal: a.principal.Key()}
 	version := v.mux.hub.version.Load()
@@ -78,7 +84,7 @@ func (v *view) lists(a *asker, k list) (*rendered, error) {
 		}
 	}
 	v.mu.Unlock()
-	l := v.gather(a, k)
+	l := v.gather(a, k, hurry)
 	if err := context.Cause(a.ctx); err != nil {
 		return nil, err
 	}
@@ -90,8 +96,7 @@ func (v *view) lists(a *asker, k list) (*rendered, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if old := v.rendered[key]; old != nil && old.s == a.s && sameLists(old.made, l.made) {
-		// Only its time has changed. Others may be reading it.
-		l.entries, l.targets, l.bodies = old.entries, old.targets, old.copyBodies()
+		l.content = old.content // only its time has changed
 	} else {
 		v.compile(a, k, l)
 	}
@@ -111,17 +116,11 @@ func sameLists(a, b []*listing) bool {
 	return true
 }
 
-func (l *rendered) copyBodies() map[string]json.RawMessage {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return maps.Clone(l.bodies)
-}
-
 // gather gets the lists of all upstreams at the same time. It leaves out those that
 // are down or do not answer.
-func (v *view) gather(a *asker, k list) *rendered {
+func (v *View) gather(a *asker, k list, hurry bool) *rendered {
 	members := v.members(a.s)
-	l := &rendered{s: a.s, made: make([]*listing, len(members)), cache: protocol.Cache{TTLMillis: maxTTL}, bodies: make(map[string]json.RawMessage)}
+	l := &rendered{s: a.s, made: make([]*listing, len(members)), cache: protocol.Cache{TTLMillis: maxTTL}}
 	var wg sync.WaitGroup
 	for i, m := range members {
 		select {
@@ -130,6 +129,10 @@ func (v *view) gather(a *asker, k list) *rendered {
 				continue
 			}
 			if l.made[i], _, _ = m.lists.current(k, a.era, a.principal); l.made[i] != nil {
+				continue
+			}
+			if l.made[i] = m.lists.outdated(k, a.era, a.principal, hurry); l.made[i] != nil {
+				l.until = time.Now()
 				continue
 			}
 		default:
@@ -169,7 +172,8 @@ func (v *view) gather(a *asker, k list) *rendered {
 }
 
 // compile puts together what is in the lists.
-func (v *view) compile(a *asker, k list, l *rendered) {
+func (v *View) compile(a *asker, k list, l *rendered) {
+	l.content = &content{}
 	for i, m := range v.members(a.s) {
 		if l.made[i] == nil {
 			continue
@@ -187,7 +191,7 @@ func (v *view) compile(a *asker, k list, l *rendered) {
 }
 
 // keep remembers a rendered list. The caller holds v.mu.
-func (v *view) keep(key renderKey, l *rendered) {
+func (v *View) keep(key renderKey, l *rendered) {
 	size := 0
 	for _, other := range v.rendered {
 		size += other.size()
@@ -198,7 +202,7 @@ func (v *view) keep(key renderKey, l *rendered) {
 	v.rendered[key] = l
 }
 
-func (l *rendered) size() int {
+func (l *content) size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	size := 8 * len(l.entries)
@@ -209,7 +213,7 @@ func (l *rendered) size() int {
 }
 
 // page returns the result with those entries of a list that the principal sees.
-func (v *view) page(a *asker, k list, l *rendered) (*protocol.Result, error) {
+func (v *View) page(a *asker, k list, l *rendered) (*protocol.Result, error) {
 	var shown []bool
 	outcome := ""
 	cache := l.cache
@@ -226,7 +230,7 @@ func (v *view) page(a *asker, k list, l *rendered) (*protocol.Result, error) {
 }
 
 // outcome returns what the guard shows of a list, also as a key.
-func (l *rendered) outcome(a *asker) (shown []bool, key string) {
+func (l *content) outcome(a *asker) (shown []bool, key string) {
 	shown = a.visible(l.targets)
 	bits := make([]byte, (len(shown)+7)/8)
 	for i, ok := range shown {
@@ -238,7 +242,7 @@ func (l *rendered) outcome(a *asker) (shown []bool, key string) {
 }
 
 // body returns the body for an outcome, which is rendered once.
-func (l *rendered) body(outcome string, render func() json.RawMessage) json.RawMessage {
+func (l *content) body(outcome string, render func() json.RawMessage) json.RawMessage {
 	l.mu.Lock()
 	body := l.bodies[outcome]
 	l.mu.Unlock()
@@ -270,7 +274,7 @@ func listBody(k list, entries []*entry, shown []bool) json.RawMessage {
 
 // missing is the _meta that names the upstreams without an answer, as far as the
 // principal knows of them.
-func (v *view) missing(a *asker, l *rendered) json.RawMessage {
+func (v *View) missing(a *asker, l *rendered) json.RawMessage {
 	var missing []string
 	for i, m := range v.members(a.s) {
 		if l.made[i] == nil && v.sees(a, m) {
@@ -293,8 +297,8 @@ func unavailableMeta(names []string) json.RawMessage {
 // listAlone answers for one upstream without prefix: page by page as the upstream
 // does, and untouched unless something is configured or hidden. While the upstream
 // is down there is nothing, and _meta says why.
-func (v *view) listAlone(a *asker, k list, m *member) (*protocol.Result, error) {
-	down := &rendered{s: a.s, made: make([]*listing, 1), some: true}
+func (v *View) listAlone(a *asker, k list, m *member) (*protocol.Result, error) {
+	down := &rendered{s: a.s, made: make([]*listing, 1), some: true, content: &content{}}
 	if fault := m.settled(a.ctx, firstTimeout); fault != nil && a.ctx.Err() == nil {
 		if v.own != "" {
 			return nil, m.unavailable(fault)
@@ -313,7 +317,7 @@ func (v *view) listAlone(a *asker, k list, m *member) (*protocol.Result, error) 
 }
 
 // filter returns a page of an upstream with what the caller sees of it.
-func (v *view) filter(a *asker, k list, m *member, res *protocol.Result) (*protocol.Result, error) {
+func (v *View) filter(a *asker, k list, m *member, res *protocol.Result) (*protocol.Result, error) {
 	l, err := v.filtered(a, k, m, res.Body)
 	if err != nil || l == nil {
 		return res, err
@@ -345,7 +349,7 @@ type filteredPage struct {
 }
 
 // filtered returns what is served of a page, or nil where the page has no list.
-func (v *view) filtered(a *asker, k list, m *member, raw json.RawMessage) (*rendered, error) {
+func (v *View) filtered(a *asker, k list, m *member, raw json.RawMessage) (*rendered, error) {
 	v.mu.Lock()
 	for _, p := range v.filters {
 		if p.list == k && p.page.s == a.s && sameBytes(p.raw, raw) {
@@ -358,7 +362,7 @@ func (v *view) filtered(a *asker, k list, m *member, raw json.RawMessage) (*rend
 	if jsontok.KindOf(items) != jsontok.KindArray {
 		return nil, nil //nolint:nilnil // an answer without a list shows nothing
 	}
-	l := &rendered{s: a.s}
+	l := &rendered{s: a.s, content: &content{}}
 	err := jsontok.Array(items, func(_ int, raw []byte) error {
 		value, _ := jsontok.Lookup(raw, listInfo[k].name)
 		name, ok := jsontok.String(value)
@@ -393,7 +397,7 @@ func sameBytes(a, b json.RawMessage) bool {
 
 // discover answers server/discover. It waits for upstreams that have never answered,
 // and then declares what they may have.
-func (v *view) discover(a *asker) (*protocol.Result, error) {
+func (v *View) discover(a *asker) (*protocol.Result, error) {
 	if m := a.s.alone; m != nil && v.has(m) {
 		if res, err := v.discoverAlone(a, m); res != nil || err != nil {
 			return res, err
@@ -454,7 +458,7 @@ func announced(capabilities json.RawMessage) json.RawMessage {
 
 // discoverAlone has the only upstream answer server/discover. It returns nil where
 // that must be said without it.
-func (v *view) discoverAlone(a *asker, m *member) (*protocol.Result, error) {
+func (v *View) discoverAlone(a *asker, m *member) (*protocol.Result, error) {
 	if m.settled(a.ctx, discoveryTimeout) != nil {
 		return nil, nil //nolint:nilnil // it is down
 	}

@@ -21,7 +21,7 @@ const ackTimeout = 10 * time.Second
 // are listened to at their upstreams in the name of the client, as long as it is
 // there.
 type subscription struct {
-	v        *view
+	v        *View
 	a        *asker // of the present snapshot
 	filter   json.RawMessage
 	notifier protocol.Notifier
@@ -45,7 +45,7 @@ type feed struct {
 }
 
 // listen answers subscriptions/listen.
-func (v *view) listen(a *asker, n protocol.Notifier) (*protocol.Result, error) {
+func (v *View) listen(a *asker, n protocol.Notifier) (*protocol.Result, error) {
 	filter, ok := jsontok.Lookup(a.r.Params, "notifications")
 	if !ok || jsontok.KindOf(filter) != jsontok.KindObject {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params.notifications must be an object that says what to listen for")

@@ -199,6 +199,26 @@ func (l *lists) current(k list, e era, principal *protocol.Principal) (found *li
 	return c.listing, until, key.principal != ""
 }
 
+// outdated returns the last list that a caller was shown where the hurry allows it:
+// one whose time has passed, but that nobody has said has changed. It is read again in
+// the background.
+func (l *lists) outdated(k list, e era, principal *protocol.Principal, hurry bool) *listing {
+	if !hurry {
+		return nil
+	}
+	l.mu.Lock()
+	key := l.key(k, e, principal)
+	c := l.entries[key]
+	if key.principal != "" || c == nil || c.listing == nil || c.expired {
+		l.mu.Unlock()
+		return nil
+	}
+	found := c.listing
+	l.mu.Unlock()
+	l.refresh(listInfo[k].changed, refreshPause)
+	return found
+}
+
 // good reports whether a list need not be read again.
 func (l *lists) good(key listKey, c *cachedList) bool {
 	if c.listing == nil || c.expired {

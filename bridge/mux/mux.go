@@ -22,7 +22,7 @@ const MetaUnavailable = "io.github.mcp-bridge/unavailable"
 
 // Mux is several upstreams as one [protocol.Handler]. It is used concurrently.
 type Mux struct {
-	root     *view
+	root     *View
 	snapshot atomic.Pointer[snapshot]
 	hub      *hub
 	log      *slog.Logger
@@ -99,10 +99,10 @@ func (m *Mux) Apply(cfg Config) error {
 	return nil
 }
 
-// View returns a Handler of an endpoint. It follows what is applied later: an
+// View returns the View of an endpoint. It follows what is applied later: an
 // upstream that is not configured any more is not shown, and one that is comes
 // back.
-func (m *Mux) View(e Endpoint) protocol.Handler { return newView(m, e) }
+func (m *Mux) View(e Endpoint) *View { return newView(m, e) }
 
 // OwnNames returns a Handler of one upstream under its own names, whatever prefix and
 // new names are configured, for programs that know the upstream by itself, such as
@@ -116,6 +116,9 @@ func (m *Mux) OwnNames(upstream string) protocol.Handler {
 	v.own = upstream
 	return v
 }
+
+// All returns the View of everything.
+func (m *Mux) All() *View { return m.root }
 
 // Handle answers one MCP request.
 func (m *Mux) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {

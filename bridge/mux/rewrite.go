@@ -12,7 +12,7 @@ import (
 
 // result returns what a client gets for the result of an upstream: with public ids,
 // states and URIs. Everything else stays as it is.
-func (v *view) result(c *call, res *protocol.Result) (*protocol.Result, error) {
+func (v *View) result(c *call, res *protocol.Result) (*protocol.Result, error) {
 	body := res.Body
 	var err error
 	switch {
@@ -40,7 +40,7 @@ func (v *view) result(c *call, res *protocol.Result) (*protocol.Result, error) {
 }
 
 // publicState returns the body of an input_required result with a sealed state.
-func (v *view) publicState(c *call, body json.RawMessage) (json.RawMessage, error) {
+func (v *View) publicState(c *call, body json.RawMessage) (json.RawMessage, error) {
 	st := callState{confirmed: c.state.confirmed}
 	raw, ok := jsontok.Lookup(body, "requestState")
 	if st.inner, st.some = jsontok.String(raw); ok && !st.some {
@@ -57,7 +57,7 @@ func (v *view) publicState(c *call, body json.RawMessage) (json.RawMessage, erro
 }
 
 // notifier returns a Notifier that gives what belongs to a call public names.
-func (v *view) notifier(c *call, n protocol.Notifier) protocol.Notifier {
+func (v *View) notifier(c *call, n protocol.Notifier) protocol.Notifier {
 	return protocol.NotifierFunc(func(ctx context.Context, note *protocol.Notification) error {
 		switch note.Method {
 		case protocol.NotificationTask:

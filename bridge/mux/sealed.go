@@ -42,7 +42,7 @@ type callState struct {
 }
 
 // sealState seals the state of a call for its caller, target and arguments.
-func (v *view) sealState(c *call, st callState) (string, error) {
+func (v *View) sealState(c *call, st callState) (string, error) {
 	value := appendText(nil, c.s.cfg.Owner, st.asked, st.confirmed)
 	expires := time.Now().Add(confirmTime)
 	if st.some {
@@ -63,7 +63,7 @@ func (v *view) sealState(c *call, st callState) (string, error) {
 }
 
 // openState reads the state that a retry brings.
-func (v *view) openState(c *call) error {
+func (v *View) openState(c *call) error {
 	raw, ok := jsontok.Lookup(c.r.Params, "requestState")
 	if !ok || !asksForInput(c.r.Method) {
 		return nil
@@ -99,7 +99,7 @@ func asksForInput(method string) bool {
 }
 
 // stateBinding is what a state is sealed to.
-func (v *view) stateBinding(c *call) ([]string, error) {
+func (v *View) stateBinding(c *call) ([]string, error) {
 	arguments, err := digestOf(c.r.Params)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
@@ -131,7 +131,7 @@ type taskRef struct {
 }
 
 // sealTask returns the public id of a task.
-func (v *view) sealTask(a *asker, ref taskRef) (string, error) {
+func (v *View) sealTask(a *asker, ref taskRef) (string, error) {
 	value := appendText(nil, a.s.cfg.Owner, ref.upstream, ref.tool, ref.rpc)
 	var bits byte
 	for i, hint := range []bool{ref.hints.ReadOnly, ref.hints.Destructive, ref.hints.Idempotent, ref.hints.OpenWorld} {
@@ -145,7 +145,7 @@ func (v *view) sealTask(a *asker, ref taskRef) (string, error) {
 }
 
 // openTask reads the public id of a task of the caller.
-func (v *view) openTask(a *asker, id string) (taskRef, bool) {
+func (v *View) openTask(a *asker, id string) (taskRef, bool) {
 	var ref taskRef
 	value, err := a.s.box.Open(taskPurpose, id, a.principal.Key(), v.ep.Name)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // task answers the methods of tasks. An id that is not the caller's is that of no
 // task.
-func (v *view) task(a *asker, n protocol.Notifier) (*protocol.Result, error) {
+func (v *View) task(a *asker, n protocol.Notifier) (*protocol.Result, error) {
 	id, fault := text(a.r.Params, "taskId")
 	if fault != nil {
 		return nil, fault
@@ -26,7 +26,7 @@ func (v *view) task(a *asker, n protocol.Notifier) (*protocol.Result, error) {
 }
 
 // findTask returns the call of a task.
-func (v *view) findTask(a *asker, id string) (*call, bool) {
+func (v *View) findTask(a *asker, id string) (*call, bool) {
 	ref, ok := v.openTask(a, id)
 	if !ok {
 		return nil, false
@@ -51,7 +51,7 @@ func noTask(id string) error {
 }
 
 // publicTask returns the object of a task with its public id.
-func (v *view) publicTask(c *call, raw json.RawMessage) (json.RawMessage, error) {
+func (v *View) publicTask(c *call, raw json.RawMessage) (json.RawMessage, error) {
 	id, fault := text(raw, "taskId")
 	if fault != nil {
 		return raw, nil //nolint:nilerr // it names no task

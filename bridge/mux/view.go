@@ -12,8 +12,9 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
-// view is an endpoint of a Mux: some of its upstreams and tools.
-type view struct {
+// View is an endpoint of a Mux: some of its upstreams and tools. It is used
+// concurrently.
+type View struct {
 	mux *Mux
 	ep  Endpoint
 	own string // the upstream whose own names are shown, and nothing else, or ""
@@ -23,18 +24,20 @@ type view struct {
 	filters  []filteredPage
 }
 
-func newView(m *Mux, e Endpoint) *view {
-	return &view{mux: m, ep: e, rendered: make(map[renderKey]*rendered)}
+func newView(m *Mux, e Endpoint) *View {
+	return &View{mux: m, ep: e, rendered: make(map[renderKey]*rendered)}
 }
 
 // snapshot returns what is configured at present, as the view shows it.
-func (v *view) snapshot() *snapshot {
+func (v *View) snapshot() *snapshot {
 	s := v.mux.snapshot.Load()
 	if v.own != "" {
 		return s.ownNames(v.own)
 	}
 	return s
 }
+
+var _ protocol.Handler = (*View)(nil)
 
 // asker is who asks and what for, as everything that decides reads it.
 type asker struct {
@@ -48,17 +51,22 @@ type asker struct {
 // guarded reports whether the guard must be asked.
 func (a *asker) guarded() bool { return a.s.guarded && !a.principal.Internal() }
 
+// ask returns who asks for something now.
+func (v *View) ask(ctx context.Context, r *protocol.Request) *asker {
+	a := &asker{ctx: ctx, s: v.snapshot(), r: r, era: eraOf(r.Meta.Revision)}
+	if r.Caller != nil {
+		a.principal = r.Caller.Principal
+	}
+	return a
+}
+
 // Handle answers one MCP request.
-func (v *view) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
+func (v *View) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
 	for {
-		s := v.snapshot()
-		a := &asker{ctx: ctx, s: s, r: r, era: eraOf(r.Meta.Revision)}
-		if r.Caller != nil {
-			a.principal = r.Caller.Principal
-		}
+		a := v.ask(ctx, r)
 		res, err := v.handle(a, n)
 		if errors.Is(err, errDrained) {
-			if v.snapshot() != s {
+			if v.snapshot() != a.s {
 				continue // another configuration: nothing has been sent yet
 			}
 			err = &protocol.UpstreamError{Kind: protocol.UpstreamUnavailable, Message: "the server is closing", Unsent: true}
@@ -66,16 +74,16 @@ func (v *view) Handle(ctx context.Context, r *protocol.Request, n protocol.Notif
 		if err != nil {
 			return nil, err
 		}
-		if s.alone == nil {
+		if a.s.alone == nil {
 			own := *res
-			own.Server = s.cfg.Server
+			own.Server = a.s.cfg.Server
 			return &own, nil
 		}
 		return res, nil
 	}
 }
 
-func (v *view) handle(a *asker, n protocol.Notifier) (*protocol.Result, error) {
+func (v *View) handle(a *asker, n protocol.Notifier) (*protocol.Result, error) {
 	switch a.r.Method {
 	case protocol.MethodDiscover:
 		return v.discover(a)
@@ -110,15 +118,15 @@ func (v *view) handle(a *asker, n protocol.Notifier) (*protocol.Result, error) {
 }
 
 // has reports whether an upstream is shown.
-func (v *view) has(m *member) bool {
+func (v *View) has(m *member) bool {
 	return len(v.ep.Upstreams) == 0 || slices.Contains(v.ep.Upstreams, m.name)
 }
 
 // shows reports whether a tool is shown, by its public name.
-func (v *view) shows(tool string) bool { return toolname.Chosen(v.ep.Include, v.ep.Exclude, tool) }
+func (v *View) shows(tool string) bool { return toolname.Chosen(v.ep.Include, v.ep.Exclude, tool) }
 
 // members returns the upstreams that are shown.
-func (v *view) members(s *snapshot) []*member {
+func (v *View) members(s *snapshot) []*member {
 	if len(v.ep.Upstreams) == 0 {
 		return s.members
 	}
@@ -132,7 +140,7 @@ func (v *view) members(s *snapshot) []*member {
 }
 
 // sees reports whether a principal gets to see anything of an upstream.
-func (v *view) sees(a *asker, m *member) bool {
+func (v *View) sees(a *asker, m *member) bool {
 	if !a.guarded() {
 		return true
 	}
@@ -167,7 +175,7 @@ func (a *asker) visible(targets []*protocol.Target) []bool {
 
 // unavailable returns the names of the upstreams that are down and that the
 // principal knows of.
-func (v *view) unavailable(a *asker) []string {
+func (v *View) unavailable(a *asker) []string {
 	var down []string
 	for _, m := range v.members(a.s) {
 		if m.fault() != nil && v.sees(a, m) {
