@@ -62,6 +62,14 @@ func readArguments(data json.RawMessage, known ...string) *arguments {
 	return a
 }
 
+// named notes where the name of a tool is missing.
+func (a *arguments) named() *arguments {
+	if a.name == "" {
+		a.fault("name: is required; want the name of a tool, as " + SearchTool + " shows it")
+	}
+	return a
+}
+
 func quoted(names []string) string {
 	list := make([]string, len(names))
 	for i, name := range names {

@@ -4,11 +4,11 @@
 //
 // It works on what the Handler behind it lists, so it covers every upstream, and it
 // finds only what the caller is shown. A call through [CallTool] becomes a call of the
-// tool itself and goes on to that Handler, where a guard decides it like any other.
+// tool itself and goes on to that Handler, where a guard decides it like any other. So a
+// tool that is missing, and one that is hidden or refused, cannot be told apart.
 package find
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -55,6 +55,9 @@ const (
 type Config struct {
 	// Bytes is up to how many bytes of tools, in JSON, are listed nevertheless.
 	Bytes int
+	// Shown returns what the sender of a request is shown. The default reads all pages
+	// of the Handler's list for each call of one of the three tools.
+	Shown func(ctx context.Context, r *protocol.Request) (Shown, error)
 	// Logger gets what goes wrong. The default discards.
 	Logger *slog.Logger
 }
@@ -63,7 +66,13 @@ type Config struct {
 // tool that has the name of one of the three is found and called through them.
 func Middleware(cfg Config) protocol.Middleware {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	return func(next protocol.Handler) protocol.Handler { return &finder{cfg: cfg, next: next} }
+	return func(next protocol.Handler) protocol.Handler {
+		f := &finder{cfg: cfg, next: next}
+		if f.cfg.Shown == nil {
+			f.cfg.Shown = (&pager{next: next}).shown
+		}
+		return f
+	}
 }
 
 // finder is a Handler whose tools are found.
@@ -95,30 +104,25 @@ func (f *finder) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 
 // list lists the three tools, or all where they fit.
 func (f *finder) list(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
-	if _, ok := jsontok.Lookup(r.Params, "cursor"); ok {
-		return f.next.Handle(ctx, r, n) // of a list that has been shown in part
-	}
-	first, err := f.next.Handle(ctx, r, n)
+	res, err := f.next.Handle(ctx, r, n)
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.read(ctx, r, first)
-	if err != nil || c == nil {
-		return first, err
+	if _, ok := jsontok.Lookup(r.Params, "cursor"); ok {
+		return res, nil // of a list that has been shown in part
 	}
-	own := *first
-	own.Body = c.page
+	c, _, err := f.catalog(ctx, r)
+	if err != nil || c == nil {
+		return res, err
+	}
+	own := *res
+	own.Body = listPage(c.of.Len())
 	return &own, nil
 }
 
 // call answers a call of one of the three tools.
 func (f *finder) call(ctx context.Context, name string, r *protocol.Request, n protocol.Notifier) (*protocol.Result, error) {
-	ask := listRequest(r, json.RawMessage(`{}`))
-	first, err := f.next.Handle(ctx, ask, protocol.Discard)
-	if err != nil {
-		return nil, err
-	}
-	c, err := f.read(ctx, ask, first)
+	c, unknown, err := f.catalog(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -133,37 +137,35 @@ func (f *finder) call(ctx context.Context, name string, r *protocol.Request, n p
 	case SearchTool:
 		return c.search(arguments), nil
 	case DescribeTool:
-		in := readArguments(arguments, "name")
-		if i, ok := c.named(in); ok {
-			return structured(c.tools[i].raw), nil
+		in := readArguments(arguments, "name").named()
+		if in.faults != nil {
+			return in.result(), nil
 		}
+		i, ok := c.byName()[in.name]
+		if !ok {
+			return nil, unknown(in.name)
+		}
+		return structured(c.tools()[i].raw), nil
+	}
+	in := readArguments(arguments, "name", "arguments").named()
+	if in.faults != nil {
 		return in.result(), nil
 	}
-	in := readArguments(arguments, "name", "arguments")
-	if _, ok := c.named(in); !ok || in.faults != nil {
-		return in.result(), nil
-	}
+	// What the caller is not shown goes on as well: the Handler refuses it, as it does
+	// when it is called directly.
 	own := *r
 	own.Params = mcpjson.Replace(r.Params, "name", jsontok.AppendString(nil, in.name))
 	own.Params = mcpjson.Set(own.Params, "arguments", in.arguments)
 	return f.next.Handle(ctx, &own, n)
 }
 
-// listRequest returns a request for the tools that the sender of r is shown.
-func listRequest(r *protocol.Request, params json.RawMessage) *protocol.Request {
-	own := *r
-	own.Method, own.Params = protocol.MethodListTools, params
-	own.Meta.ProgressToken, own.Meta.LogLevel = nil, protocol.LogNone
-	return &own
-}
-
 // catalog is what one or more callers are shown.
 type catalog struct {
-	pages  []json.RawMessage // as the Handler has them
-	tools  []tool
-	byName map[string]int
-	bytes  int             // of all tools
-	page   json.RawMessage // what is listed in place of the tools
+	of    Tools
+	bytes int // of all tools
+	// These are made when they are first needed.
+	tools  func() []tool
+	byName func() map[string]int
 	index  func() *search.Index
 }
 
@@ -172,50 +174,33 @@ type tool struct {
 	raw               json.RawMessage
 }
 
-// read returns the catalog whose first page is given, or nil where its tools are
-// listed as they are.
-func (f *finder) read(ctx context.Context, r *protocol.Request, first *protocol.Result) (*catalog, error) {
-	var pages []json.RawMessage
-	err := mcpjson.EachPage(func(params json.RawMessage) (json.RawMessage, error) {
-		res := first
-		if pages != nil {
-			var err error
-			if res, err = f.next.Handle(ctx, listRequest(r, params), protocol.Discard); err != nil {
-				return nil, err
-			}
-		}
-		pages = append(pages, res.Body)
-		return res.Body, nil
-	})
+// catalog returns what the sender of a request is shown, or nil where its tools are
+// listed as they are, and the error for a tool that is not among them.
+func (f *finder) catalog(ctx context.Context, r *protocol.Request) (*catalog, func(name string) error, error) {
+	shown, err := f.cfg.Shown(ctx, r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if c := f.known(pages); c != nil {
-		return c.orNil(f.cfg.Bytes), nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, c := range slices.Backward(f.catalogs) {
+		if c.of == shown.Tools {
+			f.catalogs = append(slices.Delete(f.catalogs, i, i+1), c)
+			return c.orNil(f.cfg.Bytes), shown.Unknown, nil
+		}
 	}
-	c := &catalog{pages: pages, byName: make(map[string]int)}
-	for _, page := range pages {
-		tools, _ := jsontok.Lookup(page, "tools")
-		if jsontok.KindOf(tools) != jsontok.KindArray {
-			continue
-		}
-		err := jsontok.Array(tools, func(_ int, raw []byte) error {
-			t := tool{name: stringIn(raw, "name"), description: stringIn(raw, "description"), raw: raw}
-			if _, twice := c.byName[t.name]; t.name != "" && !twice {
-				c.byName[t.name] = len(c.tools)
-				c.tools = append(c.tools, t)
-				c.bytes += len(raw)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, &protocol.UpstreamError{Kind: protocol.UpstreamMalformed, Message: "the list of tools cannot be read", Err: err}
-		}
+	c := &catalog{of: shown.Tools}
+	for i := range c.of.Len() {
+		c.bytes += len(c.of.Tool(i))
 	}
 	c.index = sync.OnceValue(c.makeIndex)
-	c.page = listPage(len(c.tools))
-	f.keep(c)
-	return c.orNil(f.cfg.Bytes), nil
+	c.tools = sync.OnceValue(c.readTools)
+	c.byName = sync.OnceValue(c.nameTools)
+	if len(f.catalogs) >= maxCatalogs {
+		f.catalogs = slices.Delete(f.catalogs, 0, 1)
+	}
+	f.catalogs = append(f.catalogs, c)
+	return c.orNil(f.cfg.Bytes), shown.Unknown, nil
 }
 
 // orNil returns c, or nil where its tools take no more than so many bytes.
@@ -226,38 +211,30 @@ func (c *catalog) orNil(most int) *catalog {
 	return c
 }
 
-// known returns the catalog of pages that have been seen before, or nil.
-func (f *finder) known(pages []json.RawMessage) *catalog {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i, c := range slices.Backward(f.catalogs) {
-		if slices.EqualFunc(c.pages, pages, sameBytes) {
-			f.catalogs = append(slices.Delete(f.catalogs, i, i+1), c)
-			return c
-		}
+// readTools reads the tools.
+func (c *catalog) readTools() []tool {
+	tools := make([]tool, c.of.Len())
+	for i := range tools {
+		raw := c.of.Tool(i)
+		tools[i] = tool{name: stringIn(raw, "name"), description: stringIn(raw, "description"), raw: raw}
 	}
-	return nil
+	return tools
 }
 
-// sameBytes compares pages. Handlers share one body between results, so that it is
-// seldom needed to look inside.
-func sameBytes(a, b json.RawMessage) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || bytes.Equal(a, b))
-}
-
-func (f *finder) keep(c *catalog) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.catalogs) >= maxCatalogs {
-		f.catalogs = slices.Delete(f.catalogs, 0, 1)
+// nameTools returns the tools by their names.
+func (c *catalog) nameTools() map[string]int {
+	byName := make(map[string]int)
+	for i, t := range c.tools() {
+		byName[t.name] = i
 	}
-	f.catalogs = append(f.catalogs, c)
+	return byName
 }
 
 // makeIndex makes the index of the tools.
 func (c *catalog) makeIndex() *search.Index {
-	docs := make([]search.Document, len(c.tools))
-	parallel.Each(len(docs), func(i int) { docs[i] = document(c.tools[i]) })
+	tools := c.tools()
+	docs := make([]search.Document, len(tools))
+	parallel.Each(len(docs), func(i int) { docs[i] = document(tools[i]) })
 	return search.New(docs)
 }
 
@@ -265,27 +242,6 @@ func stringIn(object []byte, member string) string {
 	raw, _ := jsontok.Lookup(object, member)
 	s, _ := jsontok.String(raw)
 	return s
-}
-
-// named returns the tool that the arguments name, or notes why there is none.
-func (c *catalog) named(in *arguments) (int, bool) {
-	if in.name == "" {
-		in.fault("name: is required; want the name of a tool, as " + SearchTool + " shows it")
-		return 0, false
-	}
-	if i, ok := c.byName[in.name]; ok {
-		return i, true
-	}
-	text := "name: there is no such tool; find one with " + SearchTool + ", got " + strconv.Quote(clip.Text(in.name, maxSummary))
-	if hits, _ := c.index().Search(in.name, 3); len(hits) > 0 {
-		names := make([]string, len(hits))
-		for i, h := range hits {
-			names[i] = h.Name
-		}
-		text += "; did you mean " + quoted(names) + "?"
-	}
-	in.fault(text)
-	return 0, false
 }
 
 // search answers a search.
@@ -299,7 +255,7 @@ func (c *catalog) search(raw json.RawMessage) *protocol.Result {
 	for _, h := range hits {
 		var t mcpjson.Object
 		t.Add("name", jsontok.AppendString(nil, h.Name))
-		t.Add("description", jsontok.AppendString(nil, firstLine(c.tools[h.Document].description)))
+		t.Add("description", jsontok.AppendString(nil, firstLine(c.tools()[h.Document].description)))
 		tools.Add(t.JSON())
 	}
 	var found mcpjson.Object
@@ -314,7 +270,7 @@ func (c *catalog) search(raw json.RawMessage) *protocol.Result {
 // whatThereIs adds, to the result of a search that found nothing, what could be found.
 func (c *catalog) whatThereIs(found *mcpjson.Object) {
 	services := c.index().Services()
-	hint := fmt.Sprintf("None of the %d tools fits these words. Say in other words what the tool is to do, and with what.", len(c.tools))
+	hint := fmt.Sprintf("None of the %d tools fits these words. Say in other words what the tool is to do, and with what.", c.of.Len())
 	if len(services) > 0 {
 		hint += " These are the services there are, and some of their tools."
 	}

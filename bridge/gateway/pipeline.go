@@ -53,15 +53,23 @@ func (g *Gateway) update(e *endpoint, s *settings, name string) error {
 		return nil
 	}
 	e.made, e.is = true, is
-	var view protocol.Handler = g.mux
+	view := g.mux.All()
 	if name != "" {
 		view = g.mux.View(mux.Endpoint{
 			Name: name, Upstreams: shown.GetUpstreams(), Include: shown.GetTools().GetInclude(), Exclude: shown.GetTools().GetExclude(),
 		})
 	}
-	if most > 0 {
-		view = find.Middleware(find.Config{Bytes: int(most), Logger: g.log})(view)
+	if most == 0 {
+		e.pipeline.set(g.chain(view))
+		return nil
 	}
-	e.pipeline.set(g.chain(view))
+	found := find.Middleware(find.Config{
+		Bytes: int(most), Logger: g.log,
+		Shown: func(ctx context.Context, r *protocol.Request) (find.Shown, error) {
+			tools, err := view.Shown(ctx, r)
+			return find.Shown{Tools: tools, Unknown: func(name string) error { return view.UnknownTool(ctx, r, name) }}, err
+		},
+	})
+	e.pipeline.set(g.chain(found(view)))
 	return nil
 }

@@ -108,3 +108,26 @@ func BenchmarkList(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkFind: what tool search costs with 5,000 tools.
+func BenchmarkFind(b *testing.B) {
+	for _, tt := range setups {
+		for _, call := range []struct{ name, params string }{
+			{"search", `{"name":"search_tools","arguments":{"query":"tool 77"}}`},
+			{"describe", `{"name":"describe_tool","arguments":{"name":"` + tt.tool + `"}}`},
+			{"call", `{"name":"call_tool","arguments":{"name":"` + tt.tool + `","arguments":{"name":"x"}}}`},
+		} {
+			b.Run(tt.name+"/"+call.name, func(b *testing.B) {
+				h := search(catalog(b, tt.upstreams, tt.change))
+				r := request(protocol.MethodCallTool, call.params)
+				r.Caller.Principal = alice
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := h.Handle(b.Context(), r, protocol.Discard); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

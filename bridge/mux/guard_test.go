@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/find"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -55,8 +54,11 @@ func noDeletes() *rules {
 		return t.Name == "DeleteBook" || t.Name == "x:secret" || t.Name == "secret" || t.Name == "a://{id}"
 	}
 	return &rules{
-		decide: func(a *protocol.Access) protocol.Decision { return protocol.Decision{Allow: !refused(a.Target)} },
-		hides:  func(_ *protocol.Principal, t *protocol.Target) bool { return refused(t) },
+		decide: func(a *protocol.Access) protocol.Decision {
+			arguments, err := a.Arguments()
+			return protocol.Decision{Allow: err == nil && !refused(a.Target) && string(arguments) != `{"no":1}`}
+		},
+		hides: func(_ *protocol.Principal, t *protocol.Target) bool { return refused(t) },
 	}
 }
 
@@ -75,7 +77,7 @@ func TestGuard(t *testing.T) {
 		}
 		cfg.Guard = g
 		m := start(t, cfg)
-		found := find.Middleware(find.Config{})(m)
+		found := search(m)
 		unknownTool := func(name string) string {
 			return `there is no tool "` + name + `"; tools/list names those there are (code -32602)`
 		}
@@ -95,10 +97,14 @@ func TestGuard(t *testing.T) {
 			{"escaped member", m, protocol.MethodCallTool, `{"n\u0061me":"%DeleteBook"}`, unknownTool(prefix + "DeleteBook")},
 			{"duplicate name", m, protocol.MethodCallTool, `{"name":"%GetBook","name":"%DeleteBook"}`, `params: at byte 18: member "name" occurs twice (code -32602)`},
 			{"escaped duplicate", m, protocol.MethodCallTool, `{"name":"%GetBook","arguments":{"a":[{"b":1,"\u0062":2}]}}`, `occurs twice (code -32602)`},
-			{"call_tool", found, protocol.MethodCallTool, `{"name":"call_tool","arguments":{"name":"%DeleteBook"}}`, `there is no such tool`},
-			{"call_tool, escaped", found, protocol.MethodCallTool, `{"name":"call_tool","arguments":{"name":"%Delete\u0042ook"}}`, `there is no such tool`},
+			{"call_tool", found, protocol.MethodCallTool, `{"name":"call_tool","arguments":{"name":"%DeleteBook"}}`, unknownTool(prefix + "DeleteBook")},
+			{"call_tool, escaped", found, protocol.MethodCallTool, `{"name":"call_tool","arguments":{"name":"%Delete\u0042ook"}}`, unknownTool(prefix + "DeleteBook")},
+			{"call_tool, unknown", found, protocol.MethodCallTool, `{"name":"call_tool","arguments":{"name":"%Nothing"}}`, unknownTool(prefix + "Nothing")},
+			{"call_tool, refused though shown", found, protocol.MethodCallTool, `{"name":"call_tool","arguments":{"name":"%task","arguments":{"no":1}}}`, unknownTool(prefix + "task")},
 			{"call_tool, allowed", found, protocol.MethodCallTool, `{"name":"call_tool","arguments":{"name":"%GetBook"}}`, `{"said":"a: tool GetBook"}`},
-			{"describe_tool", found, protocol.MethodCallTool, `{"name":"describe_tool","arguments":{"name":"%DeleteBook"}}`, `there is no such tool`},
+			{"describe_tool", found, protocol.MethodCallTool, `{"name":"describe_tool","arguments":{"name":"%DeleteBook"}}`, unknownTool(prefix + "DeleteBook")},
+			{"describe_tool, unknown", found, protocol.MethodCallTool, `{"name":"describe_tool","arguments":{"name":"%Nothing"}}`, unknownTool(prefix + "Nothing")},
+			{"describe_tool, shown", found, protocol.MethodCallTool, `{"name":"describe_tool","arguments":{"name":"%GetBook"}}`, `"structuredContent":{"name":"` + prefix + `GetBook"`},
 			{"search_tools", found, protocol.MethodCallTool, `{"name":"search_tools","arguments":{}}`, `"total":2}`},
 			{"prompt", m, protocol.MethodGetPrompt, `{"name":"%secret"}`, unknownPrompt(prefix + "secret")},
 			{"unknown prompt", m, protocol.MethodGetPrompt, `{"name":"%nothing"}`, unknownPrompt(prefix + "nothing")},

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/find"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -366,3 +367,11 @@ func (s *hearing) skip(what string) {
 }
 
 const acknowledged = protocol.NotificationAcknowledged
+
+// search puts tool search before a Mux.
+func search(m *Mux) protocol.Handler {
+	return find.Middleware(find.Config{Shown: func(ctx context.Context, r *protocol.Request) (find.Shown, error) {
+		tools, err := m.All().Shown(ctx, r)
+		return find.Shown{Tools: tools, Unknown: func(name string) error { return m.All().UnknownTool(ctx, r, name) }}, err
+	}})(m)
+}
