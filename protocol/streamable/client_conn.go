@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -46,6 +47,8 @@ type clientConn struct {
 	expected map[string]*expectedCall
 	// listening is closed once the GET stream is open, or there will be none.
 	listening chan struct{}
+	// open is whether the GET stream is open.
+	open atomic.Bool
 }
 
 // expectedCall is a call of a session.
@@ -215,6 +218,9 @@ func (c *clientConn) Call(ctx context.Context, call *peer.Call) (*jsonrpc.Messag
 	defer context.AfterFunc(c.ctx, func() { cancel(c.Err()) })()
 	answered := c.expect(call, cancel)
 	m, err := c.call(ctx, call)
+	if err == nil && !call.Modern && call.Late > 0 && c.open.Load() {
+		_ = sleep(ctx, call.Late) // progress may be on its way on the GET stream
+	}
 	if err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errAnswered) && !call.Modern && !call.Uncancellable {
 		// A dropped stream is no cancellation (2025-11-25 basic/transports,
 		// Sending Messages to the Server). Close waits for it, and does it where

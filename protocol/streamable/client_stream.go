@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -43,6 +44,9 @@ func (c *clientConn) stream(ctx context.Context, call *peer.Call, response *http
 	for {
 		events := eventstream.NewReader(response.Body, c.web.Limit)
 		m, some, err := c.events(ctx, call, events)
+		if m != nil {
+			c.late(ctx, call, events, response.Body)
+		}
 		_ = response.Body.Close() // read to its end, or given up
 		if m != nil {
 			return m, nil
@@ -82,6 +86,25 @@ func (c *clientConn) stream(ctx context.Context, call *peer.Call, response *http
 					return nil, err
 				}
 			}
+		}
+	}
+}
+
+// late reads on after the response, for progress that the server writes just then.
+func (c *clientConn) late(ctx context.Context, call *peer.Call, events *eventstream.Reader, body io.Closer) {
+	if call.Late <= 0 {
+		return
+	}
+	timer := time.AfterFunc(call.Late, func() { _ = body.Close() }) // ends the reading
+	defer timer.Stop()
+	for {
+		e, err := events.Next()
+		if err != nil {
+			return
+		}
+		m, fault := jsonrpc.Parse(e.Data)
+		if fault == nil && m.Method == protocol.NotificationProgress && m.Kind() == jsonrpc.KindNotification && call.Receive != nil {
+			call.Receive(ctx, m)
 		}
 	}
 }
@@ -170,7 +193,9 @@ func (c *clientConn) listen() {
 		case err == nil:
 			opened := time.Now()
 			events := eventstream.NewReader(response.Body, c.web.Limit)
+			c.open.Store(true)
 			some := c.strays(events)
+			c.open.Store(false)
 			_ = response.Body.Close() // read to its end, or given up
 			if some || time.Since(opened) >= longEnough {
 				failed = 0

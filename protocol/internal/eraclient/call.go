@@ -103,7 +103,7 @@ func (s *clientSession) begin(r *peer.Request, mode taskMode) (*clientCall, erro
 		var m *jsonrpc.Message
 		err := guarded(ctx, s.client.log, func() (err error) {
 			m, err = call.run(ctx, &peer.Call{
-				ID: id, Method: r.Method, Params: params, Header: r.Header, Principal: r.Principal(), Exclusive: true, Receive: call.receive,
+				ID: id, Method: r.Method, Params: params, Header: r.Header, Principal: r.Principal(), Exclusive: true, Receive: call.receive, Late: late(r),
 			})
 			return err
 		})
@@ -118,6 +118,18 @@ func (s *clientSession) begin(r *peer.Request, mode taskMode) (*clientCall, erro
 		return nil, errClosed
 	}
 	return call, nil
+}
+
+// lateTime is how long the response of a call whose caller wants progress is held
+// back for progress that comes just after it.
+const lateTime = 5 * time.Millisecond
+
+// late returns how long progress of a request is waited for after its response.
+func late(r *peer.Request) time.Duration {
+	if r.Method != protocol.MethodCallTool || r.Meta.ProgressToken == nil {
+		return 0
+	}
+	return lateTime
 }
 
 // receive takes what the server sends during the call.

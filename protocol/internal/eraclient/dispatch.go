@@ -54,7 +54,11 @@ func (s *clientSession) stray(m *jsonrpc.Message) {
 		s.client.log.Debug("the end of an elicitation of no call was dropped")
 	case protocol.NotificationProgress:
 		// Progress of a call goes on where it has become a task.
-		if call := s.related.byToken(m.Params); call != nil {
+		call := s.related.byToken(m.Params)
+		if call == nil {
+			call = s.byToken(m.Params) // some servers send it outside the call's stream
+		}
+		if call != nil {
 			if call.hears(m) {
 				call.push(m, false)
 			}
@@ -171,6 +175,22 @@ func (s *clientSession) onlyCall() *clientCall {
 		return nil
 	}
 	return s.calls[0]
+}
+
+// byToken returns the call that progress belongs to, or nil.
+func (s *clientSession) byToken(params json.RawMessage) *clientCall {
+	token, ok := jsontok.Lookup(params, protocol.MetaProgressToken)
+	if !ok {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, call := range s.calls {
+		if bytes.Equal(call.id, token) {
+			return call
+		}
+	}
+	return nil
 }
 
 // elicited returns the call that has asked for an elicitation, or nil.

@@ -53,7 +53,7 @@ func (d *modern) once(ctx context.Context, conn peer.Conn, r *peer.Request, n pr
 	defer cancel(nil)
 	call := &peer.Call{
 		ID: id, Method: r.Method, Params: params, Header: header, Principal: r.Principal(), Modern: true,
-		Exclusive: r.Meta.LogLevel != protocol.LogNone,
+		Exclusive: r.Meta.LogLevel != protocol.LogNone, Late: late(r),
 		Receive: func(ctx context.Context, m *jsonrpc.Message) {
 			switch {
 			case m.Kind() == jsonrpc.KindRequest:

@@ -59,6 +59,9 @@ type pending struct {
 	dropped int
 	broken  error         // the response, where it cannot be read
 	wake    chan struct{} // holds one signal
+	// answered is true once the response is there, after which only progress is
+	// taken.
+	answered bool
 }
 
 // NewChannel returns a Channel that sends by write, which is used
@@ -116,7 +119,9 @@ func (c *Channel) InFlight() []*Call {
 	defer c.mu.Unlock()
 	calls := make([]*Call, 0, len(c.pending))
 	for _, p := range c.pending {
-		calls = append(calls, p.call)
+		if !p.answered {
+			calls = append(calls, p.call)
+		}
 	}
 	return calls
 }
@@ -165,6 +170,7 @@ func (c *Channel) Call(ctx context.Context, call *Call) (*jsonrpc.Message, error
 	}
 	for {
 		if m, err := c.deliver(ctx, p); m != nil || err != nil {
+			c.late(ctx, p)
 			return m, err
 		}
 		select {
@@ -201,6 +207,28 @@ func (c *Channel) deliver(ctx context.Context, p *pending) (*jsonrpc.Message, er
 		}
 		if p.call.Receive != nil {
 			p.call.Receive(ctx, m)
+		}
+	}
+}
+
+// late hands progress that comes just after the response to the call.
+func (c *Channel) late(ctx context.Context, p *pending) {
+	if p.call.Late <= 0 {
+		return
+	}
+	timer := time.NewTimer(p.call.Late)
+	defer timer.Stop()
+	for {
+		_, _ = c.deliver(ctx, p) // there is no second response
+		select {
+		case <-p.wake:
+		case <-timer.C:
+			_, _ = c.deliver(ctx, p)
+			return
+		case <-c.done:
+			return
+		case <-ctx.Done():
+			return
 		}
 	}
 }
@@ -283,7 +311,9 @@ func (c *Channel) receive(data []byte) {
 func (c *Channel) push(p *pending, m *jsonrpc.Message) {
 	response := m.Kind() == jsonrpc.KindResponse
 	if response {
-		delete(c.pending, string(p.call.ID)) // a second one is late
+		if p.answered = true; p.call.Late <= 0 {
+			delete(c.pending, string(p.call.ID)) // a second one is late
+		}
 	} else if len(p.queue) >= MaxQueued || p.bytes+size(m) > maxQueuedBytes {
 		p.dropped++
 		return
@@ -304,7 +334,7 @@ func (p *pending) signal() {
 // owner returns the call that a message belongs to, or nil, under the lock.
 func (c *Channel) owner(m *jsonrpc.Message) *pending {
 	if m.Kind() == jsonrpc.KindResponse {
-		return c.pending[string(m.ID)]
+		return c.unanswered(m.ID)
 	}
 	if jsontok.KindOf(m.Params) != jsontok.KindObject {
 		return nil
@@ -313,9 +343,10 @@ func (c *Channel) owner(m *jsonrpc.Message) *pending {
 	switch m.Method {
 	case protocol.NotificationProgress:
 		id, _ = jsontok.Lookup(m.Params, protocol.MetaProgressToken)
+		return c.pending[string(id)]
 	case protocol.NotificationCancelled:
 		id, _ = jsontok.Lookup(m.Params, "requestId")
-		if p := c.pending[string(id)]; p != nil && p.call.Method == protocol.MethodListen {
+		if p := c.unanswered(id); p != nil && p.call.Method == protocol.MethodListen {
 			return p
 		}
 		return nil
@@ -326,17 +357,22 @@ func (c *Channel) owner(m *jsonrpc.Message) *pending {
 			id, _ = jsontok.Lookup(meta, protocol.MetaSubscriptionID)
 		}
 	}
-	if id == nil {
-		return nil
+	return c.unanswered(id)
+}
+
+// unanswered returns the call of an id that has no response, or nil, under the lock.
+func (c *Channel) unanswered(id []byte) *pending {
+	if p := c.pending[string(id)]; p != nil && !p.answered {
+		return p
 	}
-	return c.pending[string(id)]
+	return nil
 }
 
 // only returns the one exclusive call, or nil where there are more or none.
 func (c *Channel) only() *pending {
 	var found *pending
 	for _, p := range c.pending {
-		if !p.call.Exclusive {
+		if !p.call.Exclusive || p.answered {
 			continue
 		}
 		if found != nil {
@@ -351,14 +387,17 @@ func (c *Channel) only() *pending {
 // caller would wait in vain.
 func (c *Channel) skip(data []byte, fault *protocol.Error) {
 	c.mu.Lock()
-	only := ""
-	for id := range c.pending {
-		if only = id; len(c.pending) > 1 {
+	only, waiting := "", 0
+	for id, p := range c.pending {
+		if p.answered {
+			continue
+		}
+		if only, waiting = id, waiting+1; waiting > 1 {
 			only = ""
 			break
 		}
 	}
-	for _, id := range ReadBroken(data).Answered(func(id string) bool { return c.pending[id] != nil }, only) {
+	for _, id := range ReadBroken(data).Answered(func(id string) bool { return c.unanswered([]byte(id)) != nil }, only) {
 		p := c.pending[id]
 		delete(c.pending, id)
 		p.broken = BrokenResponse(fault)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -61,6 +62,9 @@ type Call struct {
 	Exclusive bool
 	// Uncancellable calls end here without a word to the server.
 	Uncancellable bool
+	// Late is how long after its response progress of the call is still waited for:
+	// some servers write it just after, or on another stream.
+	Late time.Duration
 	// Receive takes notifications and requests of the server that belong to
 	// the call. It is called by the goroutine that runs [Conn.Call], one
 	// message at a time, and may block.
