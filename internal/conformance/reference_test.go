@@ -14,22 +14,23 @@ import (
 // buildReference and buildReferenceClient build the reference server and client
 // that the module tools/reference pins.
 var (
-	buildReference       = sync.OnceValues(func() (string, error) { return buildPinned("everything-server") })
-	buildReferenceClient = sync.OnceValues(func() (string, error) { return buildPinned("everything-client") })
+	buildReference       = sync.OnceValues(func() (string, error) { return buildPinned(goSDK + "everything-server") })
+	buildReferenceClient = sync.OnceValues(func() (string, error) { return buildPinned(goSDK + "everything-client") })
 )
 
+const goSDK = "github.com/modelcontextprotocol/go-sdk/conformance/"
+
 // buildPinned belongs to the working directory of the tests, to find the module.
-func buildPinned(name string) (string, error) {
-	return build("-modfile="+filepath.Join("..", "..", "tools", "reference", "go.mod"),
-		"github.com/modelcontextprotocol/go-sdk/conformance/"+name)
+func buildPinned(program string) (string, error) {
+	return build("-modfile="+filepath.Join("..", "..", "tools", "reference", "go.mod"), program)
 }
 
-// reference returns the path of a program of the Go SDK.
+// reference returns the path of a program that the module tools/reference pins.
 func reference(t *testing.T, build func() (string, error)) string {
 	t.Helper()
 	program, err := build()
 	if err != nil {
-		nodetools.Missing(t, "the reference programs of the Go SDK cannot be had: "+err.Error())
+		nodetools.Missing(t, "a program of tools/reference cannot be had: "+err.Error())
 	}
 	return program
 }

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,24 +34,32 @@ func runSuite(t *testing.T, suite, revision, url, baseline string) (passed, fail
 // runScenarios runs the server scenarios that args choose.
 func runScenarios(t *testing.T, suite, url string, args ...string) (passed, failed int) {
 	t.Helper()
+	out, err := outputOf(t, suite, url, args...)
+	if err != nil {
+		t.Fatalf("the suite found what is not expected: %v\n%s", err, out)
+	}
+	m := summary.FindSubmatch(out)
+	if m == nil {
+		t.Fatalf("the suite did not sum up:\n%s", out)
+	}
+	return number(t, m[1]), number(t, m[2])
+}
+
+// outputOf returns what the suite says of the server scenarios that args choose. The
+// error is for checks that fail and are not expected to.
+func outputOf(t *testing.T, suite, url string, args ...string) ([]byte, error) {
+	t.Helper()
 	args = append([]string{nodetools.Module(t, suite, "dist/index.js"), "server", "--url", url, "--output-dir", t.TempDir()}, args...)
 	cmd := exec.CommandContext(t.Context(), nodetools.Node22(t), args...)
 	cmd.Dir = t.TempDir()
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("the suite found what is not expected: %v\n%s", err, out.Bytes())
-	}
-	m := summary.FindSubmatch(out.Bytes())
-	if m == nil {
-		t.Fatalf("the suite did not sum up:\n%s", out.Bytes())
-	}
-	var err error
-	if passed, err = strconv.Atoi(string(m[1])); err != nil {
+	return cmd.CombinedOutput()
+}
+
+func number(t *testing.T, text []byte) int {
+	t.Helper()
+	n, err := strconv.Atoi(string(text))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if failed, err = strconv.Atoi(string(m[2])); err != nil {
-		t.Fatal(err)
-	}
-	return passed, failed
+	return n
 }
