@@ -39,7 +39,7 @@ type room struct {
 // package needs one.
 var rooms = []room{
 	{
-		packages: []string{"internal/parallel", "internal/backoff", "internal/bounded"},
+		packages: []string{"internal/parallel", "internal/backoff", "internal/bounded", "internal/watched"},
 		why:      "they know neither what is done nor what is kept",
 	},
 	{
@@ -115,7 +115,7 @@ var rooms = []room{
 	},
 	{
 		packages: []string{"bridge/internal/upstreamurl", "bridge/internal/tlsconf", "bridge/internal/rpc/header"},
-		may:      []string{"internal/secret"},
+		may:      []string{"internal/secret", "internal/watched"},
 		why:      "these are of use to every caller, so they depend on none",
 	},
 	{

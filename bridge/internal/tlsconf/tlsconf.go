@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/mcp-bridge/mcp-bridge/internal/watched"
 )
 
 // Files says which files and names a client uses. The zero value trusts the
@@ -43,11 +45,11 @@ func (f Files) Config(host string) (*tls.Config, error) {
 	}
 	var problems []error
 	if f.CA != "" {
-		pool, err := newWatched(readPool, f.CA)
+		pool, err := watched.New(readPool, f.CA)
 		problems = append(problems, err)
 		config.InsecureSkipVerify = true // VerifyConnection verifies, with the authorities of the moment
 		config.VerifyConnection = func(state tls.ConnectionState) error {
-			return verify(state, pool.get(), host)
+			return verify(state, pool.Get(), host)
 		}
 		if f.InsecureSkipVerify {
 			problems = append(problems, fmt.Errorf("CA file %s has no effect when certificates are not verified", f.CA))
@@ -56,10 +58,10 @@ func (f Files) Config(host string) (*tls.Config, error) {
 	if err := pairProblem("client certificate", f.Cert, f.Key); err != nil {
 		problems = append(problems, err)
 	} else if f.Cert != "" {
-		pair, err := newWatched(readPair("client certificate"), f.Cert, f.Key)
+		pair, err := watched.New(readPair("client certificate"), f.Cert, f.Key)
 		problems = append(problems, err)
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			return pair.get(), nil
+			return pair.Get(), nil
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
@@ -107,16 +109,16 @@ func (f ServerFiles) Config() (*tls.Config, error) {
 		problems = append(problems, err)
 	}
 	var (
-		pair    *watched[*tls.Certificate]
-		clients *watched[*x509.CertPool]
+		pair    *watched.Value[*tls.Certificate]
+		clients *watched.Value[*x509.CertPool]
 		err     error
 	)
 	if len(problems) == 0 {
-		pair, err = newWatched(readPair("certificate"), f.Cert, f.Key)
+		pair, err = watched.New(readPair("certificate"), f.Cert, f.Key)
 		problems = append(problems, err)
 	}
 	if f.ClientCA != "" {
-		clients, err = newWatched(readPool, f.ClientCA)
+		clients, err = watched.New(readPool, f.ClientCA)
 		problems = append(problems, err)
 	}
 	if err := errors.Join(problems...); err != nil {
@@ -125,18 +127,18 @@ func (f ServerFiles) Config() (*tls.Config, error) {
 	config := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.get(), nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Get(), nil },
 	}
 	if clients == nil {
 		return config, nil
 	}
-	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, clients.get()
+	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, clients.Get()
 	// A session of TLS that was resumed would not be verified by the
 	// authorities of the moment.
 	config.SessionTicketsDisabled = true
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		current := config.Clone()
-		current.ClientCAs, current.GetConfigForClient = clients.get(), nil
+		current.ClientCAs, current.GetConfigForClient = clients.Get(), nil
 		return current, nil
 	}
 	return config, nil

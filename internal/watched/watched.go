@@ -1,4 +1,5 @@
-package tlsconf
+// Package watched keeps what is made of files in step with them.
+package watched
 
 import (
 	"os"
@@ -7,9 +8,9 @@ import (
 	"time"
 )
 
-// watched is a value that is made of files, and made again once they have
-// changed. It is used concurrently.
-type watched[T any] struct {
+// Value is made of files, and made again once they have changed. It is used
+// concurrently.
+type Value[T any] struct {
 	read  func(names []string) (T, error)
 	names []string
 
@@ -23,17 +24,17 @@ type watched[T any] struct {
 // with the same time of modification.
 const coarsest = 2 * time.Second
 
-// newWatched reads the files for the first time.
-func newWatched[T any](read func([]string) (T, error), names ...string) (*watched[T], error) {
-	w := &watched[T]{read: read, names: names, seen: stat(names), at: time.Now()}
+// New reads the files for the first time, by read, which gets their names.
+func New[T any](read func([]string) (T, error), names ...string) (*Value[T], error) {
+	w := &Value[T]{read: read, names: names, seen: stat(names), at: time.Now()}
 	var err error
 	w.value, err = read(names)
 	return w, err
 }
 
-// get returns the value, of the files as they are now if that can be read, and
+// Get returns the value, of the files as they are now if that can be read, and
 // otherwise the last good one.
-func (w *watched[T]) get() T {
+func (w *Value[T]) Get() T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now, at := stat(w.names), time.Now()
@@ -60,7 +61,7 @@ func stat(names []string) []os.FileInfo {
 }
 
 // unchanged reports whether a file surely is what it was when it was read.
-func (w *watched[T]) unchanged(then, now os.FileInfo) bool {
+func (w *Value[T]) unchanged(then, now os.FileInfo) bool {
 	return then != nil && now != nil && os.SameFile(then, now) && then.Size() == now.Size() &&
 		then.ModTime().Equal(now.ModTime()) && w.at.Sub(then.ModTime()).Abs() > coarsest
 }
