@@ -114,6 +114,12 @@ var rooms = []room{
 		why:      "a transport knows no other transport and no backend",
 	},
 	{
+		packages:  []string{"bridge/auth"},
+		may:       []string{"protocol", "bridge/internal/connectserve", "internal/backoff", "internal/clip", "internal/jsontok", "internal/watched"},
+		elsewhere: []string{"google.golang.org/genproto/googleapis/rpc/...", "github.com/go-jose/go-jose/..."},
+		why:       "who calls does not depend on what is called",
+	},
+	{
 		packages: []string{"bridge/internal/upstreamurl", "bridge/internal/tlsconf", "bridge/internal/rpc/header"},
 		may:      []string{"internal/secret", "internal/watched"},
 		why:      "these are of use to every caller, so they depend on none",
