@@ -175,7 +175,12 @@ func (s *schemas) value(fd protoreflect.FieldDescriptor, rules *validate.FieldRu
 	case fd.Enum() != nil:
 		var names []string
 		for i := range fd.Enum().Values().Len() {
-			if name := literalOf(fd.Enum().Values().Get(i)); name != "" {
+			v := fd.Enum().Values().Get(i)
+			name := literalOf(v)
+			if own := string(v.Name()); name != "" && strings.HasSuffix(own, name) {
+				names = append(names, own)
+			}
+			if name != "" {
 				names = append(names, name)
 			}
 		}
@@ -255,9 +260,14 @@ func (s *schemas) values(ed protoreflect.EnumDescriptor) string {
 }
 
 // literalOf returns how a value of an enum is written, or "" for the one that
-// stands for none.
+// stands for none. Enums of options have no literals: their names are written
+// without the prefix.
 func literalOf(v protoreflect.EnumValueDescriptor) string {
-	return transcode.Literals(v.Parent().(protoreflect.EnumDescriptor))[v.Number()] //nolint:errcheck,forcetypeassert // it is one
+	ed := v.Parent().(protoreflect.EnumDescriptor) //nolint:errcheck,forcetypeassert // it is one
+	if literals := transcode.Literals(ed); literals != nil || v.Number() == 0 {
+		return literals[v.Number()]
+	}
+	return strings.TrimPrefix(string(v.Name()), strings.TrimSuffix(string(ed.Values().ByNumber(0).Name()), "UNSPECIFIED"))
 }
 
 // defaultValue returns a default as JSON has it.

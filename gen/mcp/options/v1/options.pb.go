@@ -37,6 +37,65 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Encoding is how bytes stand in JSON.
+type Encoding int32
+
+const (
+	// As is said for the whole upstream, by default base64.
+	Encoding_ENCODING_UNSPECIFIED Encoding = 0
+	// Base64 with padding (RFC 4648, section 4), as in ProtoJSON. The URL alphabet
+	// is read, too.
+	Encoding_ENCODING_BASE64 Encoding = 1
+	// The bytes are text and stand as they are. Those that are not UTF-8 stand as
+	// "base64:" and their base64, and so does text that begins with "base64:".
+	Encoding_ENCODING_UTF8 Encoding = 2
+	// Hexadecimal digits, two for each byte.
+	Encoding_ENCODING_HEX Encoding = 3
+)
+
+// Enum value maps for Encoding.
+var (
+	Encoding_name = map[int32]string{
+		0: "ENCODING_UNSPECIFIED",
+		1: "ENCODING_BASE64",
+		2: "ENCODING_UTF8",
+		3: "ENCODING_HEX",
+	}
+	Encoding_value = map[string]int32{
+		"ENCODING_UNSPECIFIED": 0,
+		"ENCODING_BASE64":      1,
+		"ENCODING_UTF8":        2,
+		"ENCODING_HEX":         3,
+	}
+)
+
+func (x Encoding) Enum() *Encoding {
+	p := new(Encoding)
+	*p = x
+	return p
+}
+
+func (x Encoding) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Encoding) Descriptor() protoreflect.EnumDescriptor {
+	return file_mcp_options_v1_options_proto_enumTypes[0].Descriptor()
+}
+
+func (Encoding) Type() protoreflect.EnumType {
+	return &file_mcp_options_v1_options_proto_enumTypes[0]
+}
+
+func (x Encoding) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Encoding.Descriptor instead.
+func (Encoding) EnumDescriptor() ([]byte, []int) {
+	return file_mcp_options_v1_options_proto_rawDescGZIP(), []int{0}
+}
+
 // ServiceOptions are about all methods of a service.
 type ServiceOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -715,7 +774,10 @@ type FieldOptions struct {
 	// that have it are refused, and results are shown without it, wherever its
 	// message occurs. It is for what no model should see or set. A field that
 	// requests must have cannot be called without.
-	Hide          *bool `protobuf:"varint,3,opt,name=hide,proto3,oneof" json:"hide,omitempty"`
+	Hide *bool `protobuf:"varint,3,opt,name=hide,proto3,oneof" json:"hide,omitempty"`
+	// How bytes stand in JSON, in arguments as in results. It is for fields of
+	// bytes, lists of them and maps to them.
+	Encoding      Encoding `protobuf:"varint,4,opt,name=encoding,proto3,enum=mcp.options.v1.Encoding" json:"encoding,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -769,6 +831,13 @@ func (x *FieldOptions) GetHide() bool {
 		return *x.Hide
 	}
 	return false
+}
+
+func (x *FieldOptions) GetEncoding() Encoding {
+	if x != nil {
+		return x.Encoding
+	}
+	return Encoding_ENCODING_UNSPECIFIED
 }
 
 // Completion suggests values for a field by calling another method.
@@ -838,15 +907,17 @@ func (x *Completion) GetValuesField() string {
 	return ""
 }
 
-// File is what --options reads, as YAML: options by full names. They override
-// those in descriptors, field by field.
+// File is what --options reads, as YAML: options by full names, or by globs, in
+// which * stands for any characters and ? for one. They override those in
+// descriptors, field by field. Of several that match a name, those of the name
+// itself count most, and of globs that with more characters besides * and ?.
 type File struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Options of services, such as library.v1.Library.
 	Services map[string]*ServiceOptions `protobuf:"bytes,1,rep,name=services,proto3" json:"services,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Options of methods, such as library.v1.Library.GetBook.
+	// Options of methods, such as library.v1.Library.GetBook or acme.v1.*.
 	Methods map[string]*MethodOptions `protobuf:"bytes,2,rep,name=methods,proto3" json:"methods,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Options of fields, such as library.v1.GetBookRequest.name.
+	// Options of fields, such as library.v1.GetBookRequest.name or etcdserverpb.*.key.
 	Fields        map[string]*FieldOptions `protobuf:"bytes,3,rep,name=fields,proto3" json:"fields,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1014,13 +1085,14 @@ const file_mcp_options_v1_options_proto_rawDesc = "" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x1d\n" +
 	"\n" +
-	"text_field\x18\x04 \x01(\tR\ttextField\"\x8e\x01\n" +
+	"text_field\x18\x04 \x01(\tR\ttextField\"\xc4\x01\n" +
 	"\fFieldOptions\x12 \n" +
 	"\vdescription\x18\x01 \x01(\tR\vdescription\x12:\n" +
 	"\n" +
 	"completion\x18\x02 \x01(\v2\x1a.mcp.options.v1.CompletionR\n" +
 	"completion\x12\x17\n" +
-	"\x04hide\x18\x03 \x01(\bH\x00R\x04hide\x88\x01\x01B\a\n" +
+	"\x04hide\x18\x03 \x01(\bH\x00R\x04hide\x88\x01\x01\x124\n" +
+	"\bencoding\x18\x04 \x01(\x0e2\x18.mcp.options.v1.EncodingR\bencodingB\a\n" +
 	"\x05_hide\"h\n" +
 	"\n" +
 	"Completion\x12\x16\n" +
@@ -1040,7 +1112,12 @@ const file_mcp_options_v1_options_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x1d.mcp.options.v1.MethodOptionsR\x05value:\x028\x01\x1aW\n" +
 	"\vFieldsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x122\n" +
-	"\x05value\x18\x02 \x01(\v2\x1c.mcp.options.v1.FieldOptionsR\x05value:\x028\x01:[\n" +
+	"\x05value\x18\x02 \x01(\v2\x1c.mcp.options.v1.FieldOptionsR\x05value:\x028\x01*^\n" +
+	"\bEncoding\x12\x18\n" +
+	"\x14ENCODING_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fENCODING_BASE64\x10\x01\x12\x11\n" +
+	"\rENCODING_UTF8\x10\x02\x12\x10\n" +
+	"\fENCODING_HEX\x10\x03:[\n" +
 	"\aservice\x12\x1f.google.protobuf.ServiceOptions\x18\x86\x96\x03 \x01(\v2\x1e.mcp.options.v1.ServiceOptionsR\aservice:W\n" +
 	"\x06method\x12\x1e.google.protobuf.MethodOptions\x18\x86\x96\x03 \x01(\v2\x1d.mcp.options.v1.MethodOptionsR\x06method:S\n" +
 	"\x05field\x12\x1d.google.protobuf.FieldOptions\x18\x86\x96\x03 \x01(\v2\x1c.mcp.options.v1.FieldOptionsR\x05fieldB\xbb\x01\n" +
@@ -1058,55 +1135,58 @@ func file_mcp_options_v1_options_proto_rawDescGZIP() []byte {
 	return file_mcp_options_v1_options_proto_rawDescData
 }
 
+var file_mcp_options_v1_options_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_mcp_options_v1_options_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_mcp_options_v1_options_proto_goTypes = []any{
-	(*ServiceOptions)(nil),              // 0: mcp.options.v1.ServiceOptions
-	(*MethodOptions)(nil),               // 1: mcp.options.v1.MethodOptions
-	(*Tool)(nil),                        // 2: mcp.options.v1.Tool
-	(*Annotations)(nil),                 // 3: mcp.options.v1.Annotations
-	(*StreamLimits)(nil),                // 4: mcp.options.v1.StreamLimits
-	(*Confirmation)(nil),                // 5: mcp.options.v1.Confirmation
-	(*Resource)(nil),                    // 6: mcp.options.v1.Resource
-	(*Prompt)(nil),                      // 7: mcp.options.v1.Prompt
-	(*FieldOptions)(nil),                // 8: mcp.options.v1.FieldOptions
-	(*Completion)(nil),                  // 9: mcp.options.v1.Completion
-	(*File)(nil),                        // 10: mcp.options.v1.File
-	nil,                                 // 11: mcp.options.v1.File.ServicesEntry
-	nil,                                 // 12: mcp.options.v1.File.MethodsEntry
-	nil,                                 // 13: mcp.options.v1.File.FieldsEntry
-	(*durationpb.Duration)(nil),         // 14: google.protobuf.Duration
-	(*descriptorpb.ServiceOptions)(nil), // 15: google.protobuf.ServiceOptions
-	(*descriptorpb.MethodOptions)(nil),  // 16: google.protobuf.MethodOptions
-	(*descriptorpb.FieldOptions)(nil),   // 17: google.protobuf.FieldOptions
+	(Encoding)(0),                       // 0: mcp.options.v1.Encoding
+	(*ServiceOptions)(nil),              // 1: mcp.options.v1.ServiceOptions
+	(*MethodOptions)(nil),               // 2: mcp.options.v1.MethodOptions
+	(*Tool)(nil),                        // 3: mcp.options.v1.Tool
+	(*Annotations)(nil),                 // 4: mcp.options.v1.Annotations
+	(*StreamLimits)(nil),                // 5: mcp.options.v1.StreamLimits
+	(*Confirmation)(nil),                // 6: mcp.options.v1.Confirmation
+	(*Resource)(nil),                    // 7: mcp.options.v1.Resource
+	(*Prompt)(nil),                      // 8: mcp.options.v1.Prompt
+	(*FieldOptions)(nil),                // 9: mcp.options.v1.FieldOptions
+	(*Completion)(nil),                  // 10: mcp.options.v1.Completion
+	(*File)(nil),                        // 11: mcp.options.v1.File
+	nil,                                 // 12: mcp.options.v1.File.ServicesEntry
+	nil,                                 // 13: mcp.options.v1.File.MethodsEntry
+	nil,                                 // 14: mcp.options.v1.File.FieldsEntry
+	(*durationpb.Duration)(nil),         // 15: google.protobuf.Duration
+	(*descriptorpb.ServiceOptions)(nil), // 16: google.protobuf.ServiceOptions
+	(*descriptorpb.MethodOptions)(nil),  // 17: google.protobuf.MethodOptions
+	(*descriptorpb.FieldOptions)(nil),   // 18: google.protobuf.FieldOptions
 }
 var file_mcp_options_v1_options_proto_depIdxs = []int32{
-	3,  // 0: mcp.options.v1.MethodOptions.annotations:type_name -> mcp.options.v1.Annotations
-	14, // 1: mcp.options.v1.MethodOptions.timeout:type_name -> google.protobuf.Duration
-	4,  // 2: mcp.options.v1.MethodOptions.stream:type_name -> mcp.options.v1.StreamLimits
-	5,  // 3: mcp.options.v1.MethodOptions.confirm:type_name -> mcp.options.v1.Confirmation
-	6,  // 4: mcp.options.v1.MethodOptions.resource:type_name -> mcp.options.v1.Resource
-	7,  // 5: mcp.options.v1.MethodOptions.prompt:type_name -> mcp.options.v1.Prompt
-	2,  // 6: mcp.options.v1.MethodOptions.tool:type_name -> mcp.options.v1.Tool
-	14, // 7: mcp.options.v1.StreamLimits.time:type_name -> google.protobuf.Duration
-	14, // 8: mcp.options.v1.Resource.poll:type_name -> google.protobuf.Duration
-	9,  // 9: mcp.options.v1.FieldOptions.completion:type_name -> mcp.options.v1.Completion
-	11, // 10: mcp.options.v1.File.services:type_name -> mcp.options.v1.File.ServicesEntry
-	12, // 11: mcp.options.v1.File.methods:type_name -> mcp.options.v1.File.MethodsEntry
-	13, // 12: mcp.options.v1.File.fields:type_name -> mcp.options.v1.File.FieldsEntry
-	0,  // 13: mcp.options.v1.File.ServicesEntry.value:type_name -> mcp.options.v1.ServiceOptions
-	1,  // 14: mcp.options.v1.File.MethodsEntry.value:type_name -> mcp.options.v1.MethodOptions
-	8,  // 15: mcp.options.v1.File.FieldsEntry.value:type_name -> mcp.options.v1.FieldOptions
-	15, // 16: mcp.options.v1.service:extendee -> google.protobuf.ServiceOptions
-	16, // 17: mcp.options.v1.method:extendee -> google.protobuf.MethodOptions
-	17, // 18: mcp.options.v1.field:extendee -> google.protobuf.FieldOptions
-	0,  // 19: mcp.options.v1.service:type_name -> mcp.options.v1.ServiceOptions
-	1,  // 20: mcp.options.v1.method:type_name -> mcp.options.v1.MethodOptions
-	8,  // 21: mcp.options.v1.field:type_name -> mcp.options.v1.FieldOptions
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	19, // [19:22] is the sub-list for extension type_name
-	16, // [16:19] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	4,  // 0: mcp.options.v1.MethodOptions.annotations:type_name -> mcp.options.v1.Annotations
+	15, // 1: mcp.options.v1.MethodOptions.timeout:type_name -> google.protobuf.Duration
+	5,  // 2: mcp.options.v1.MethodOptions.stream:type_name -> mcp.options.v1.StreamLimits
+	6,  // 3: mcp.options.v1.MethodOptions.confirm:type_name -> mcp.options.v1.Confirmation
+	7,  // 4: mcp.options.v1.MethodOptions.resource:type_name -> mcp.options.v1.Resource
+	8,  // 5: mcp.options.v1.MethodOptions.prompt:type_name -> mcp.options.v1.Prompt
+	3,  // 6: mcp.options.v1.MethodOptions.tool:type_name -> mcp.options.v1.Tool
+	15, // 7: mcp.options.v1.StreamLimits.time:type_name -> google.protobuf.Duration
+	15, // 8: mcp.options.v1.Resource.poll:type_name -> google.protobuf.Duration
+	10, // 9: mcp.options.v1.FieldOptions.completion:type_name -> mcp.options.v1.Completion
+	0,  // 10: mcp.options.v1.FieldOptions.encoding:type_name -> mcp.options.v1.Encoding
+	12, // 11: mcp.options.v1.File.services:type_name -> mcp.options.v1.File.ServicesEntry
+	13, // 12: mcp.options.v1.File.methods:type_name -> mcp.options.v1.File.MethodsEntry
+	14, // 13: mcp.options.v1.File.fields:type_name -> mcp.options.v1.File.FieldsEntry
+	1,  // 14: mcp.options.v1.File.ServicesEntry.value:type_name -> mcp.options.v1.ServiceOptions
+	2,  // 15: mcp.options.v1.File.MethodsEntry.value:type_name -> mcp.options.v1.MethodOptions
+	9,  // 16: mcp.options.v1.File.FieldsEntry.value:type_name -> mcp.options.v1.FieldOptions
+	16, // 17: mcp.options.v1.service:extendee -> google.protobuf.ServiceOptions
+	17, // 18: mcp.options.v1.method:extendee -> google.protobuf.MethodOptions
+	18, // 19: mcp.options.v1.field:extendee -> google.protobuf.FieldOptions
+	1,  // 20: mcp.options.v1.service:type_name -> mcp.options.v1.ServiceOptions
+	2,  // 21: mcp.options.v1.method:type_name -> mcp.options.v1.MethodOptions
+	9,  // 22: mcp.options.v1.field:type_name -> mcp.options.v1.FieldOptions
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	20, // [20:23] is the sub-list for extension type_name
+	17, // [17:20] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_mcp_options_v1_options_proto_init() }
@@ -1127,13 +1207,14 @@ func file_mcp_options_v1_options_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcp_options_v1_options_proto_rawDesc), len(file_mcp_options_v1_options_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   14,
 			NumExtensions: 3,
 			NumServices:   0,
 		},
 		GoTypes:           file_mcp_options_v1_options_proto_goTypes,
 		DependencyIndexes: file_mcp_options_v1_options_proto_depIdxs,
+		EnumInfos:         file_mcp_options_v1_options_proto_enumTypes,
 		MessageInfos:      file_mcp_options_v1_options_proto_msgTypes,
 		ExtensionInfos:    file_mcp_options_v1_options_proto_extTypes,
 	}.Build()

@@ -87,6 +87,64 @@ func (Output) EnumDescriptor() ([]byte, []int) {
 	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{0}
 }
 
+// Bytes is how bytes stand in JSON.
+type Bytes int32
+
+const (
+	// The default.
+	Bytes_BYTES_UNSPECIFIED Bytes = 0
+	// Base64 with padding, as in ProtoJSON.
+	Bytes_BYTES_BASE64 Bytes = 1
+	// The bytes are text and stand as they are. Those that are not UTF-8 stand as
+	// `base64:` and their base64, and so does text that begins with `base64:`.
+	Bytes_BYTES_UTF8 Bytes = 2
+	// Hexadecimal digits.
+	Bytes_BYTES_HEX Bytes = 3
+)
+
+// Enum value maps for Bytes.
+var (
+	Bytes_name = map[int32]string{
+		0: "BYTES_UNSPECIFIED",
+		1: "BYTES_BASE64",
+		2: "BYTES_UTF8",
+		3: "BYTES_HEX",
+	}
+	Bytes_value = map[string]int32{
+		"BYTES_UNSPECIFIED": 0,
+		"BYTES_BASE64":      1,
+		"BYTES_UTF8":        2,
+		"BYTES_HEX":         3,
+	}
+)
+
+func (x Bytes) Enum() *Bytes {
+	p := new(Bytes)
+	*p = x
+	return p
+}
+
+func (x Bytes) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Bytes) Descriptor() protoreflect.EnumDescriptor {
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[1].Descriptor()
+}
+
+func (Bytes) Type() protoreflect.EnumType {
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[1]
+}
+
+func (x Bytes) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Bytes.Descriptor instead.
+func (Bytes) EnumDescriptor() ([]byte, []int) {
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{1}
+}
+
 // Process says who shares a process of a command.
 type Process int32
 
@@ -124,11 +182,11 @@ func (x Process) String() string {
 }
 
 func (Process) Descriptor() protoreflect.EnumDescriptor {
-	return file_mcpbridge_config_v1_upstream_proto_enumTypes[1].Descriptor()
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[2].Descriptor()
 }
 
 func (Process) Type() protoreflect.EnumType {
-	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[1]
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[2]
 }
 
 func (x Process) Number() protoreflect.EnumNumber {
@@ -137,7 +195,7 @@ func (x Process) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Process.Descriptor instead.
 func (Process) EnumDescriptor() ([]byte, []int) {
-	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{1}
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{2}
 }
 
 // Revision is the revision of MCP to speak with an MCP server.
@@ -193,11 +251,11 @@ func (x Revision) String() string {
 }
 
 func (Revision) Descriptor() protoreflect.EnumDescriptor {
-	return file_mcpbridge_config_v1_upstream_proto_enumTypes[2].Descriptor()
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[3].Descriptor()
 }
 
 func (Revision) Type() protoreflect.EnumType {
-	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[2]
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[3]
 }
 
 func (x Revision) Number() protoreflect.EnumNumber {
@@ -206,7 +264,7 @@ func (x Revision) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Revision.Descriptor instead.
 func (Revision) EnumDescriptor() ([]byte, []int) {
-	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{2}
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{3}
 }
 
 // Prefix says whether public names start with the name of their upstream.
@@ -248,11 +306,11 @@ func (x Prefix) String() string {
 }
 
 func (Prefix) Descriptor() protoreflect.EnumDescriptor {
-	return file_mcpbridge_config_v1_upstream_proto_enumTypes[3].Descriptor()
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[4].Descriptor()
 }
 
 func (Prefix) Type() protoreflect.EnumType {
-	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[3]
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[4]
 }
 
 func (x Prefix) Number() protoreflect.EnumNumber {
@@ -261,7 +319,7 @@ func (x Prefix) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Prefix.Descriptor instead.
 func (Prefix) EnumDescriptor() ([]byte, []int) {
-	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{3}
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{4}
 }
 
 // SchemaProfile is how much of JSON Schema is used.
@@ -302,11 +360,11 @@ func (x SchemaProfile) String() string {
 }
 
 func (SchemaProfile) Descriptor() protoreflect.EnumDescriptor {
-	return file_mcpbridge_config_v1_upstream_proto_enumTypes[4].Descriptor()
+	return file_mcpbridge_config_v1_upstream_proto_enumTypes[5].Descriptor()
 }
 
 func (SchemaProfile) Type() protoreflect.EnumType {
-	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[4]
+	return &file_mcpbridge_config_v1_upstream_proto_enumTypes[5]
 }
 
 func (x SchemaProfile) Number() protoreflect.EnumNumber {
@@ -315,7 +373,7 @@ func (x SchemaProfile) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SchemaProfile.Descriptor instead.
 func (SchemaProfile) EnumDescriptor() ([]byte, []int) {
-	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{4}
+	return file_mcpbridge_config_v1_upstream_proto_rawDescGZIP(), []int{5}
 }
 
 // Upstream is an API or an MCP server. It has either a URL or a command.
@@ -437,8 +495,11 @@ type Upstream struct {
 	// message of a stream. A longer one is an error that tells the model how to ask
 	// for less. A method has its own bound by `max_result_bytes` in `options`.
 	MaxResultBytes int32 `protobuf:"varint,34,opt,name=max_result_bytes,json=maxResultBytes,proto3" json:"max_result_bytes,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// How the bytes of an API stand in JSON, in arguments as in results, unless
+	// the options of a field say otherwise.
+	Bytes         Bytes `protobuf:"varint,35,opt,name=bytes,proto3,enum=mcpbridge.config.v1.Bytes" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Upstream) Reset() {
@@ -714,6 +775,13 @@ func (x *Upstream) GetMaxResultBytes() int32 {
 		return x.MaxResultBytes
 	}
 	return 0
+}
+
+func (x *Upstream) GetBytes() Bytes {
+	if x != nil {
+		return x.Bytes
+	}
+	return Bytes_BYTES_UNSPECIFIED
 }
 
 // UpstreamTls is the TLS towards an upstream.
@@ -1113,7 +1181,7 @@ var File_mcpbridge_config_v1_upstream_proto protoreflect.FileDescriptor
 
 const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\n" +
-	"\"mcpbridge/config/v1/upstream.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1cmcp/options/v1/options.proto\x1a!mcpbridge/config/v1/options.proto\"\xca\x11\n" +
+	"\"mcpbridge/config/v1/upstream.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1cmcp/options/v1/options.proto\x1a!mcpbridge/config/v1/options.proto\"\x92\x12\n" +
 	"\bUpstream\x12\x1a\n" +
 	"\x03url\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x03url\x12s\n" +
 	"\acommand\x18\x02 \x03(\tBY\xbaHV\xba\x01S\n" +
@@ -1164,7 +1232,9 @@ const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\x06output\x18! \x01(\x0e2\x1b.mcpbridge.config.v1.OutputB\x15\xbaH\x05\x82\x01\x02\x10\x01°\x19\t\n" +
 	"\aanswersR\x06output\x12>\n" +
 	"\x10max_result_bytes\x18\" \x01(\x05B\x14\xbaH\x04\x1a\x02(\x00°\x19\t\n" +
-	"\a1048576R\x0emaxResultBytes\x1a6\n" +
+	"\a1048576R\x0emaxResultBytes\x12F\n" +
+	"\x05bytes\x18# \x01(\x0e2\x1a.mcpbridge.config.v1.BytesB\x14\xbaH\x05\x82\x01\x02\x10\x01°\x19\b\n" +
+	"\x06base64R\x05bytes\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a]\n" +
@@ -1221,7 +1291,17 @@ const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\aanswers\x12\x19\n" +
 	"\n" +
 	"OUTPUT_ALL\x10\x03\x1a\t\xba\xb0\x19\x05\n" +
-	"\x03all*l\n" +
+	"\x03all*t\n" +
+	"\x05Bytes\x12\x15\n" +
+	"\x11BYTES_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\fBYTES_BASE64\x10\x01\x1a\f\xba\xb0\x19\b\n" +
+	"\x06base64\x12\x1a\n" +
+	"\n" +
+	"BYTES_UTF8\x10\x02\x1a\n" +
+	"\xba\xb0\x19\x06\n" +
+	"\x04utf8\x12\x18\n" +
+	"\tBYTES_HEX\x10\x03\x1a\t\xba\xb0\x19\x05\n" +
+	"\x03hex*l\n" +
 	"\aProcess\x12\x17\n" +
 	"\x13PROCESS_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x0ePROCESS_SHARED\x10\x01\x1a\f\xba\xb0\x19\b\n" +
@@ -1276,60 +1356,62 @@ func file_mcpbridge_config_v1_upstream_proto_rawDescGZIP() []byte {
 	return file_mcpbridge_config_v1_upstream_proto_rawDescData
 }
 
-var file_mcpbridge_config_v1_upstream_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_mcpbridge_config_v1_upstream_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_mcpbridge_config_v1_upstream_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_mcpbridge_config_v1_upstream_proto_goTypes = []any{
 	(Output)(0),                 // 0: mcpbridge.config.v1.Output
-	(Process)(0),                // 1: mcpbridge.config.v1.Process
-	(Revision)(0),               // 2: mcpbridge.config.v1.Revision
-	(Prefix)(0),                 // 3: mcpbridge.config.v1.Prefix
-	(SchemaProfile)(0),          // 4: mcpbridge.config.v1.SchemaProfile
-	(*Upstream)(nil),            // 5: mcpbridge.config.v1.Upstream
-	(*UpstreamTls)(nil),         // 6: mcpbridge.config.v1.UpstreamTls
-	(*HeaderValues)(nil),        // 7: mcpbridge.config.v1.HeaderValues
-	(*Stream)(nil),              // 8: mcpbridge.config.v1.Stream
-	(*Schema)(nil),              // 9: mcpbridge.config.v1.Schema
-	(*Tools)(nil),               // 10: mcpbridge.config.v1.Tools
-	(*Override)(nil),            // 11: mcpbridge.config.v1.Override
-	nil,                         // 12: mcpbridge.config.v1.Upstream.EnvEntry
-	nil,                         // 13: mcpbridge.config.v1.Upstream.HeadersEntry
-	nil,                         // 14: mcpbridge.config.v1.Tools.RenameEntry
-	nil,                         // 15: mcpbridge.config.v1.Tools.OverrideEntry
-	(*durationpb.Duration)(nil), // 16: google.protobuf.Duration
-	(*v1.File)(nil),             // 17: mcp.options.v1.File
-	(*v1.Annotations)(nil),      // 18: mcp.options.v1.Annotations
-	(*structpb.Struct)(nil),     // 19: google.protobuf.Struct
+	(Bytes)(0),                  // 1: mcpbridge.config.v1.Bytes
+	(Process)(0),                // 2: mcpbridge.config.v1.Process
+	(Revision)(0),               // 3: mcpbridge.config.v1.Revision
+	(Prefix)(0),                 // 4: mcpbridge.config.v1.Prefix
+	(SchemaProfile)(0),          // 5: mcpbridge.config.v1.SchemaProfile
+	(*Upstream)(nil),            // 6: mcpbridge.config.v1.Upstream
+	(*UpstreamTls)(nil),         // 7: mcpbridge.config.v1.UpstreamTls
+	(*HeaderValues)(nil),        // 8: mcpbridge.config.v1.HeaderValues
+	(*Stream)(nil),              // 9: mcpbridge.config.v1.Stream
+	(*Schema)(nil),              // 10: mcpbridge.config.v1.Schema
+	(*Tools)(nil),               // 11: mcpbridge.config.v1.Tools
+	(*Override)(nil),            // 12: mcpbridge.config.v1.Override
+	nil,                         // 13: mcpbridge.config.v1.Upstream.EnvEntry
+	nil,                         // 14: mcpbridge.config.v1.Upstream.HeadersEntry
+	nil,                         // 15: mcpbridge.config.v1.Tools.RenameEntry
+	nil,                         // 16: mcpbridge.config.v1.Tools.OverrideEntry
+	(*durationpb.Duration)(nil), // 17: google.protobuf.Duration
+	(*v1.File)(nil),             // 18: mcp.options.v1.File
+	(*v1.Annotations)(nil),      // 19: mcp.options.v1.Annotations
+	(*structpb.Struct)(nil),     // 20: google.protobuf.Struct
 }
 var file_mcpbridge_config_v1_upstream_proto_depIdxs = []int32{
-	12, // 0: mcpbridge.config.v1.Upstream.env:type_name -> mcpbridge.config.v1.Upstream.EnvEntry
-	1,  // 1: mcpbridge.config.v1.Upstream.process:type_name -> mcpbridge.config.v1.Process
-	2,  // 2: mcpbridge.config.v1.Upstream.revision:type_name -> mcpbridge.config.v1.Revision
-	16, // 3: mcpbridge.config.v1.Upstream.probe:type_name -> google.protobuf.Duration
-	6,  // 4: mcpbridge.config.v1.Upstream.tls:type_name -> mcpbridge.config.v1.UpstreamTls
-	13, // 5: mcpbridge.config.v1.Upstream.headers:type_name -> mcpbridge.config.v1.Upstream.HeadersEntry
-	17, // 6: mcpbridge.config.v1.Upstream.options:type_name -> mcp.options.v1.File
-	16, // 7: mcpbridge.config.v1.Upstream.timeout:type_name -> google.protobuf.Duration
-	16, // 8: mcpbridge.config.v1.Upstream.refresh:type_name -> google.protobuf.Duration
-	8,  // 9: mcpbridge.config.v1.Upstream.stream:type_name -> mcpbridge.config.v1.Stream
-	9,  // 10: mcpbridge.config.v1.Upstream.schema:type_name -> mcpbridge.config.v1.Schema
-	16, // 11: mcpbridge.config.v1.Upstream.operation_wait:type_name -> google.protobuf.Duration
-	16, // 12: mcpbridge.config.v1.Upstream.task_ttl:type_name -> google.protobuf.Duration
-	10, // 13: mcpbridge.config.v1.Upstream.tools:type_name -> mcpbridge.config.v1.Tools
-	3,  // 14: mcpbridge.config.v1.Upstream.prefix:type_name -> mcpbridge.config.v1.Prefix
+	13, // 0: mcpbridge.config.v1.Upstream.env:type_name -> mcpbridge.config.v1.Upstream.EnvEntry
+	2,  // 1: mcpbridge.config.v1.Upstream.process:type_name -> mcpbridge.config.v1.Process
+	3,  // 2: mcpbridge.config.v1.Upstream.revision:type_name -> mcpbridge.config.v1.Revision
+	17, // 3: mcpbridge.config.v1.Upstream.probe:type_name -> google.protobuf.Duration
+	7,  // 4: mcpbridge.config.v1.Upstream.tls:type_name -> mcpbridge.config.v1.UpstreamTls
+	14, // 5: mcpbridge.config.v1.Upstream.headers:type_name -> mcpbridge.config.v1.Upstream.HeadersEntry
+	18, // 6: mcpbridge.config.v1.Upstream.options:type_name -> mcp.options.v1.File
+	17, // 7: mcpbridge.config.v1.Upstream.timeout:type_name -> google.protobuf.Duration
+	17, // 8: mcpbridge.config.v1.Upstream.refresh:type_name -> google.protobuf.Duration
+	9,  // 9: mcpbridge.config.v1.Upstream.stream:type_name -> mcpbridge.config.v1.Stream
+	10, // 10: mcpbridge.config.v1.Upstream.schema:type_name -> mcpbridge.config.v1.Schema
+	17, // 11: mcpbridge.config.v1.Upstream.operation_wait:type_name -> google.protobuf.Duration
+	17, // 12: mcpbridge.config.v1.Upstream.task_ttl:type_name -> google.protobuf.Duration
+	11, // 13: mcpbridge.config.v1.Upstream.tools:type_name -> mcpbridge.config.v1.Tools
+	4,  // 14: mcpbridge.config.v1.Upstream.prefix:type_name -> mcpbridge.config.v1.Prefix
 	0,  // 15: mcpbridge.config.v1.Upstream.output:type_name -> mcpbridge.config.v1.Output
-	16, // 16: mcpbridge.config.v1.Stream.time:type_name -> google.protobuf.Duration
-	4,  // 17: mcpbridge.config.v1.Schema.profile:type_name -> mcpbridge.config.v1.SchemaProfile
-	14, // 18: mcpbridge.config.v1.Tools.rename:type_name -> mcpbridge.config.v1.Tools.RenameEntry
-	15, // 19: mcpbridge.config.v1.Tools.override:type_name -> mcpbridge.config.v1.Tools.OverrideEntry
-	18, // 20: mcpbridge.config.v1.Override.annotations:type_name -> mcp.options.v1.Annotations
-	19, // 21: mcpbridge.config.v1.Override.set:type_name -> google.protobuf.Struct
-	7,  // 22: mcpbridge.config.v1.Upstream.HeadersEntry.value:type_name -> mcpbridge.config.v1.HeaderValues
-	11, // 23: mcpbridge.config.v1.Tools.OverrideEntry.value:type_name -> mcpbridge.config.v1.Override
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	1,  // 16: mcpbridge.config.v1.Upstream.bytes:type_name -> mcpbridge.config.v1.Bytes
+	17, // 17: mcpbridge.config.v1.Stream.time:type_name -> google.protobuf.Duration
+	5,  // 18: mcpbridge.config.v1.Schema.profile:type_name -> mcpbridge.config.v1.SchemaProfile
+	15, // 19: mcpbridge.config.v1.Tools.rename:type_name -> mcpbridge.config.v1.Tools.RenameEntry
+	16, // 20: mcpbridge.config.v1.Tools.override:type_name -> mcpbridge.config.v1.Tools.OverrideEntry
+	19, // 21: mcpbridge.config.v1.Override.annotations:type_name -> mcp.options.v1.Annotations
+	20, // 22: mcpbridge.config.v1.Override.set:type_name -> google.protobuf.Struct
+	8,  // 23: mcpbridge.config.v1.Upstream.HeadersEntry.value:type_name -> mcpbridge.config.v1.HeaderValues
+	12, // 24: mcpbridge.config.v1.Tools.OverrideEntry.value:type_name -> mcpbridge.config.v1.Override
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_mcpbridge_config_v1_upstream_proto_init() }
@@ -1344,7 +1426,7 @@ func file_mcpbridge_config_v1_upstream_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpbridge_config_v1_upstream_proto_rawDesc), len(file_mcpbridge_config_v1_upstream_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
