@@ -105,6 +105,26 @@ func WithOutput(output Output) Option {
 	return func(c *config) { c.engine.Output = transcode.Output(output) }
 }
 
+// Encoding is how bytes stand in JSON, in arguments as in results.
+type Encoding int
+
+// The encodings.
+const (
+	// Base64Bytes stand in base64 with padding, as in ProtoJSON.
+	Base64Bytes = Encoding(transcode.Base64)
+	// UTF8Bytes are text, and stand as they are. Those that are not UTF-8 stand as
+	// "base64:" and their base64, and so does text that begins with "base64:".
+	UTF8Bytes = Encoding(transcode.UTF8)
+	// HexBytes stand in hexadecimal digits.
+	HexBytes = Encoding(transcode.Hex)
+)
+
+// WithBytes sets how bytes stand in JSON where the options of a field do not say.
+// The default is [Base64Bytes].
+func WithBytes(encoding Encoding) Option {
+	return func(c *config) { c.engine.Bytes = transcode.Encoding(encoding) } //nolint:gosec // New refuses others
+}
+
 // WithMaxResultBytes bounds the JSON or text of the results of methods that do not
 // stream, and the first message of a stream, in bytes; of a tool whose options
 // have max_result_bytes, that is the bound. A longer result is one with isError

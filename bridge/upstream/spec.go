@@ -219,6 +219,13 @@ func (p *plan) readDescriptors() error {
 	return err
 }
 
+// encodings are those of bytes in a configuration.
+var encodings = map[configv1.Bytes]bridge.Encoding{
+	configv1.Bytes_BYTES_BASE64: bridge.Base64Bytes,
+	configv1.Bytes_BYTES_UTF8:   bridge.UTF8Bytes,
+	configv1.Bytes_BYTES_HEX:    bridge.HexBytes,
+}
+
 // outputs are what the values of output stand for.
 var outputs = map[configv1.Output]bridge.Output{
 	configv1.Output_OUTPUT_CANONICAL: bridge.CanonicalOutput,
@@ -245,6 +252,7 @@ func (p *plan) readOptions() error {
 		bridge.WithStreamLimits(int(stream.GetMessages()), int(stream.GetBytes()), stream.GetTime().AsDuration()),
 		bridge.WithSchemas(profile, int(look.GetMaxBytes())),
 		bridge.WithOutput(outputs[u.GetOutput()]),
+		bridge.WithBytes(encodings[u.GetBytes()]),
 		bridge.WithMaxResultBytes(int(u.GetMaxResultBytes())),
 	}
 	if names := toolNames(u, p.opts); names != nil {

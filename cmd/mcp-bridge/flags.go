@@ -50,7 +50,7 @@ type upstreamFlags struct {
 	protos, protoPaths         scoped[string]
 	optionsFile                scoped[string]
 	operationWait, taskTTL     scoped[time.Duration]
-	schema, output             scoped[string]
+	schema, output, bytes      scoped[string]
 	schemaBytes, maxResult     scoped[int32]
 
 	keyFile    string
@@ -68,6 +68,13 @@ const (
 	outputCanonical = "canonical"
 	outputAnswers   = "answers"
 	outputAll       = "all"
+)
+
+// Values of --bytes.
+const (
+	bytesBase64 = "base64"
+	bytesUTF8   = "utf8"
+	bytesHex    = "hex"
 )
 
 // aboutOutput is the help of --output.
@@ -130,9 +137,10 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command, toolsBytes int) *upstreamFlag
 	addText(cmd, &u.schema, "schema", schemaPortable, "`profile` of the tools' schemas: portable, what every known host accepts; full, with references and unions, which some refuse")
 	addInt(cmd, &u.schemaBytes, "schema-bytes", int(api.GetSchema().GetMaxBytes()), "how many `bytes` both schemas of a tool may take; what does not fit is shortened")
 	addText(cmd, &u.output, "output", outputAnswers, aboutOutput)
+	addText(cmd, &u.bytes, "bytes", bytesBase64, "`encoding` of bytes in arguments and results, where options of a field do not say: base64; utf8, for text; hex")
 	addInt(cmd, &u.maxResult, "max-result-bytes", int(api.GetMaxResultBytes()), "how many `bytes` of JSON or text a result may have; a longer one is an error that says how to ask for less")
 	annotate(cmd, groupAPI, "service", "return-header", "refresh", "stream-messages", "stream-bytes", "stream-time", "no-validate", "no-confirm",
-		"operation-wait", "task-ttl", "schema", "schema-bytes", "output", "max-result-bytes")
+		"operation-wait", "task-ttl", "schema", "schema-bytes", "output", "bytes", "max-result-bytes")
 	f.StringVar(&u.keyFile, "task-key-file", "", "seal the ids of tasks with the 32 or more random bytes in this `file`, so that they outlive the process and are known to every replica")
 	f.IntVar(&u.toolsBytes, "tools-bytes", toolsBytes, "how many `bytes` the list of tools may take; three tools that search, describe and call the others replace a longer one; 0 lists all tools, however many")
 	annotate(cmd, groupGateway, "task-key-file", "tools-bytes")

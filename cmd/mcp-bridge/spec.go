@@ -78,6 +78,7 @@ func (f *upstreamFlags) rules() []rule {
 		{&f.schema, isAPI, forAPIs, false},
 		{&f.schemaBytes, isAPI, forAPIs, false},
 		{&f.output, isAPI, forAPIs, false},
+		{&f.bytes, isAPI, forAPIs, false},
 		{&f.maxResult, isAPI, forAPIs, false},
 	}
 }
@@ -245,6 +246,11 @@ func (f *upstreamFlags) checkValues(t *target) []error {
 	if v, ok := f.schema.last(t.name); ok && v != schemaPortable && v != schemaFull {
 		problem("--schema is %q, want %s or %s", v, schemaPortable, schemaFull)
 	}
+	if v, given := f.bytes.last(t.name); given {
+		if _, ok := encodings[v]; !ok {
+			problem("--bytes is %q, want %s, %s or %s", v, bytesBase64, bytesUTF8, bytesHex)
+		}
+	}
 	if v, given := f.output.last(t.name); given {
 		if _, ok := outputs[v]; !ok {
 			problems = append(problems, wrongOutput(v))
@@ -291,6 +297,13 @@ func (f *upstreamFlags) spec(t *target) (*configv1.Upstream, error) {
 	return u, nil
 }
 
+// encodings are what the values of --bytes stand for.
+var encodings = map[string]configv1.Bytes{
+	bytesBase64: configv1.Bytes_BYTES_BASE64,
+	bytesUTF8:   configv1.Bytes_BYTES_UTF8,
+	bytesHex:    configv1.Bytes_BYTES_HEX,
+}
+
 // outputs are what the values of --output stand for, in a configuration and in Go.
 var outputs = map[string]struct {
 	key    configv1.Output
@@ -323,6 +336,7 @@ func (f *upstreamFlags) setAPI(u *configv1.Upstream, t *target) {
 			u.Schema.Profile = configv1.SchemaProfile_SCHEMA_PROFILE_FULL
 		}
 	}
+	u.Bytes = encodings[f.bytes.only(t.name)]
 	u.Output, u.MaxResultBytes = outputs[f.output.only(t.name)].key, f.maxResult.only(t.name)
 	if off, ok := f.noValidate.last(t.name); ok {
 		u.Validate = new(!off)

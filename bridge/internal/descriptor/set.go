@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -100,14 +101,46 @@ func (s *Set) Type(name protoreflect.FullName) protoreflect.Descriptor {
 	return nil
 }
 
-// HasField reports whether there is a field of that name.
-func (s *Set) HasField(name protoreflect.FullName) bool {
+// Field returns the field of that name, or nil.
+func (s *Set) Field(name protoreflect.FullName) protoreflect.FieldDescriptor {
 	d, err := s.files.FindDescriptorByName(name)
 	if err != nil {
-		return false
+		return nil
 	}
-	_, ok := d.(protoreflect.FieldDescriptor)
-	return ok
+	fd, _ := d.(protoreflect.FieldDescriptor)
+	return fd
+}
+
+// Fields goes through the names of all fields, extensions included, in no order.
+func (s *Set) Fields() iter.Seq[protoreflect.FullName] {
+	return func(yield func(protoreflect.FullName) bool) {
+		extensions := func(all protoreflect.ExtensionDescriptors) bool {
+			for i := range all.Len() {
+				if !yield(all.Get(i).FullName()) {
+					return false
+				}
+			}
+			return true
+		}
+		var messages func(protoreflect.MessageDescriptors) bool
+		messages = func(all protoreflect.MessageDescriptors) bool {
+			for i := range all.Len() {
+				md := all.Get(i)
+				for j := range md.Fields().Len() {
+					if !yield(md.Fields().Get(j).FullName()) {
+						return false
+					}
+				}
+				if !extensions(md.Extensions()) || !messages(md.Messages()) {
+					return false
+				}
+			}
+			return true
+		}
+		s.files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+			return extensions(file.Extensions()) && messages(file.Messages())
+		})
+	}
 }
 
 // Types finds messages, extensions and methods of the set's files, without

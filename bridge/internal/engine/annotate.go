@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/backend"
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/descriptor"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
@@ -196,6 +197,24 @@ func (c *config) comment(fd protoreflect.FieldDescriptor) string {
 	return o.GetDescription()
 }
 
+// encoding returns the encoding of the bytes in a field.
+func (c *config) encoding(fd protoreflect.FieldDescriptor) transcode.Encoding {
+	o, err := c.options.Field(fd)
+	if err != nil {
+		return c.Bytes // Hidden makes it known
+	}
+	switch o.GetEncoding() {
+	case optionsv1.Encoding_ENCODING_BASE64:
+		return transcode.Base64
+	case optionsv1.Encoding_ENCODING_UTF8:
+		return transcode.UTF8
+	case optionsv1.Encoding_ENCODING_HEX:
+		return transcode.Hex
+	default:
+		return c.Bytes
+	}
+}
+
 // visible returns a set without the fields that options hide. All else is built
 // on it, so a hidden field is nowhere. The notes say which options cannot be
 // read.
@@ -222,13 +241,22 @@ func (s *said) checkNames(cfg *config, sets []*descriptor.Set) {
 			}
 		}
 	}
-	err := cfg.options.Check(services, methods, func(name string) bool {
+	fields := func(yield func(string) bool) {
 		for _, set := range sets {
-			if set.HasField(protoreflect.FullName(name)) {
-				return true
+			for name := range set.Fields() {
+				if !yield(string(name)) {
+					return
+				}
 			}
 		}
-		return false
+	}
+	err := cfg.options.Check(services, methods, fields, func(name string) protoreflect.FieldDescriptor {
+		for _, set := range sets {
+			if fd := set.Field(protoreflect.FullName(name)); fd != nil {
+				return fd
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		s.faults = append(s.faults, fmt.Errorf("options: %w", err))

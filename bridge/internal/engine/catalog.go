@@ -94,7 +94,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 			continue
 		}
 		env := &backend.Env{
-			Caller: upstreams[i].Caller, Types: set.Types(), Codecs: transcode.NewCompiler(set.Types(), transcode.Options{}),
+			Caller: upstreams[i].Caller, Types: set.Types(), Codecs: transcode.NewCompiler(set.Types(), transcode.Options{Encoding: cfg.encoding}),
 			Metadata: &cfg.Metadata, Log: cfg.Log,
 		}
 		if cfg.Rules {
@@ -133,7 +133,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	if !slices.Contains(slices.Collect(maps.Values(c.names)), DescribeTypeTool) {
 		shape.DescribeTool = cfg.public(DescribeTypeTool)
 	}
-	shape.Comment, shape.Output = cfg.comment, cfg.Output
+	shape.Comment, shape.Encoding, shape.Output = cfg.comment, cfg.encoding, cfg.Output
 	schemas := schema.New(shape)
 	tools := make([]*tool, len(methods))
 	parallel.Each(len(methods), func(i int) {

@@ -48,10 +48,11 @@ type Config struct {
 	PageSize             int
 	Limits               backend.Limits
 	Output               transcode.Output
-	MaxResult            int    // of JSON or text, in bytes
-	Rules                bool   // check requests against protovalidate rules
-	NoConfirm            bool   // call without asking the user first
-	Options              []byte // a mcp.options.v1.File as YAML, or nil
+	Bytes                transcode.Encoding // of fields that options say nothing of
+	MaxResult            int                // of JSON or text, in bytes
+	Rules                bool               // check requests against protovalidate rules
+	NoConfirm            bool               // call without asking the user first
+	Options              []byte             // a mcp.options.v1.File as YAML, or nil
 	Schema               schema.Options
 	Metadata             metadata.Policy
 	OperationWait        time.Duration
@@ -122,6 +123,9 @@ func newConfig(from Config) (*config, error) {
 	}
 	if c.Output < transcode.Canonical || c.Output > transcode.All {
 		errs = append(errs, fmt.Errorf("there is no output %d", c.Output))
+	}
+	if c.Bytes > transcode.Hex {
+		errs = append(errs, fmt.Errorf("there is no encoding %d", c.Bytes))
 	}
 	if c.MaxResult < 1 {
 		errs = append(errs, fmt.Errorf("results of at most %d bytes: want 1 or more", c.MaxResult))

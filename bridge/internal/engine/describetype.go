@@ -77,7 +77,7 @@ func (t *typeTool) call(ctx context.Context, arguments json.RawMessage) (*protoc
 		}}}), nil
 	}
 	opts := t.cfg.Schema
-	opts.DescribeTool, opts.Comment = t.cfg.public(DescribeTypeTool), t.cfg.comment
+	opts.DescribeTool, opts.Comment, opts.Encoding = t.cfg.public(DescribeTypeTool), t.cfg.comment, t.cfg.encoding
 	described, err := schema.Type(d, opts)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func (s *said) present(cfg *config, c *catalog, methods []protoreflect.MethodDes
 		var of []*resource
 		if o.GetResource() == nil {
 			of = namedResources(t, method)
-		} else if res, err := newResource(t, method, o.GetResource()); err != nil {
+		} else if res, err := newResource(cfg, t, method, o.GetResource()); err != nil {
 			s.fault(cfg, name, "resource: %w", err)
 		} else {
 			of = []*resource{res}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type resource struct {
 	pattern string
 	mime    string
 	content fieldPath
+	// encoding is that of content that is bytes.
+	encoding transcode.Encoding
 	// poll and watch say how changes are noticed, see resourceWatch.
 	poll           time.Duration
 	watch          *tool
@@ -78,8 +81,17 @@ func findField(md protoreflect.MessageDescriptor, name string) (fieldPath, error
 	return p, nil
 }
 
+// last returns the field of a message of md to which the path leads.
+func (p fieldPath) last(md protoreflect.MessageDescriptor) (fd protoreflect.FieldDescriptor) {
+	for _, name := range p.names {
+		fd = md.Fields().ByJSONName(name)
+		md = fd.Message()
+	}
+	return fd
+}
+
 // newResource returns the resource that options make of a method.
-func newResource(t *tool, method protoreflect.MethodDescriptor, o *optionsv1.Resource) (*resource, error) {
+func newResource(cfg *config, t *tool, method protoreflect.MethodDescriptor, o *optionsv1.Resource) (*resource, error) {
 	if method.IsStreamingClient() || method.IsStreamingServer() {
 		return nil, errors.New("a method that streams cannot be a resource")
 	}
@@ -94,6 +106,9 @@ func newResource(t *tool, method protoreflect.MethodDescriptor, o *optionsv1.Res
 		}
 		if r.content.list {
 			return nil, fmt.Errorf("content_field: %q is a list", name)
+		}
+		if r.content.kind == protoreflect.BytesKind {
+			r.encoding = cfg.encoding(r.content.last(method.Output()))
 		}
 	}
 	if r.mime == "" && r.content.kind != protoreflect.StringKind && r.content.kind != protoreflect.BytesKind && !t.plan.HTTPBody() {
@@ -329,7 +344,7 @@ func (r *resource) contents(reading *backend.Reading) []byte {
 	text, isString := jsontok.String(value)
 	switch {
 	case r.content.kind == protoreflect.BytesKind:
-		return blob(out, text)
+		return r.bytes(out, text)
 	case !found && r.content.kind == protoreflect.StringKind:
 		text = ""
 	case !found:
@@ -338,6 +353,25 @@ func (r *resource) contents(reading *backend.Reading) []byte {
 		text = string(value)
 	}
 	return jsontok.AppendString(append(out, `,"text":`...), text)
+}
+
+// bytes appends the content where that is bytes, which are text in JSON.
+func (r *resource) bytes(out []byte, text string) []byte {
+	switch r.encoding {
+	case transcode.UTF8:
+		if raw, ok := strings.CutPrefix(text, transcode.RawPrefix); ok {
+			return blob(out, raw)
+		}
+		return jsontok.AppendString(append(out, `,"text":`...), text)
+	case transcode.Hex:
+		raw, err := hex.DecodeString(text)
+		if err != nil { // the codec has written it
+			return blob(out, "")
+		}
+		return blob(out, base64.StdEncoding.EncodeToString(raw))
+	default:
+		return blob(out, text)
+	}
 }
 
 func blob(out []byte, encoded string) []byte {

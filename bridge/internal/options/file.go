@@ -18,5 +18,5 @@ func Parse(name string, data []byte) (*Set, error) {
 	if faults = append(faults, more...); len(faults) > 0 {
 		return nil, faults.Sort()
 	}
-	return &Set{file}, nil
+	return newSet(file), nil
 }

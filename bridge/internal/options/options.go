@@ -4,8 +4,10 @@
 package options
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -16,11 +18,46 @@ import (
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/customoption"
 	optionsv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/options/v1"
+	"github.com/mcp-bridge/mcp-bridge/internal/glob"
 )
 
 // Set is the options of a file over those in descriptors. A nil Set has those
 // in descriptors. It is used concurrently.
-type Set struct{ file *optionsv1.File }
+type Set struct {
+	file *optionsv1.File
+	// What of the file is said by globs, the widest first.
+	services, methods, fields []string
+}
+
+func newSet(file *optionsv1.File) *Set {
+	return &Set{file, globs(file.GetServices()), globs(file.GetMethods()), globs(file.GetFields())}
+}
+
+// globs returns the names that are globs, those with fewer characters of their
+// own first.
+func globs[O any](said map[string]O) []string {
+	var all []string
+	for name := range said {
+		if glob.Is(name) {
+			all = append(all, name)
+		}
+	}
+	own := func(name string) int { return len(name) - strings.Count(name, "*") - strings.Count(name, "?") }
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(own(a), own(b)), cmp.Compare(a, b)) })
+	return all
+}
+
+// over merges what a file says of a name into o: by globs, and then by the name.
+func over[O proto.Message](o O, name protoreflect.FullName, said map[string]O, patterns []string) {
+	for _, pattern := range patterns {
+		if glob.Match(pattern, string(name)) {
+			proto.Merge(o, said[pattern])
+		}
+	}
+	if own, ok := said[string(name)]; ok {
+		proto.Merge(o, own)
+	}
+}
 
 // Service returns the options of a service. The error says what cannot be
 // read; the options are usable all the same.
@@ -28,7 +65,7 @@ func (s *Set) Service(d protoreflect.ServiceDescriptor) (*optionsv1.ServiceOptio
 	o := &optionsv1.ServiceOptions{}
 	err := read(d, optionsv1.E_Service.TypeDescriptor().Number(), o)
 	if s != nil {
-		proto.Merge(o, s.file.GetServices()[string(d.FullName())])
+		over(o, d.FullName(), s.file.GetServices(), s.services)
 	}
 	return o, err
 }
@@ -38,7 +75,7 @@ func (s *Set) Method(d protoreflect.MethodDescriptor) (*optionsv1.MethodOptions,
 	o := &optionsv1.MethodOptions{}
 	err := read(d, optionsv1.E_Method.TypeDescriptor().Number(), o)
 	if s != nil {
-		proto.Merge(o, s.file.GetMethods()[string(d.FullName())])
+		over(o, d.FullName(), s.file.GetMethods(), s.methods)
 	}
 	return o, err
 }
@@ -48,7 +85,7 @@ func (s *Set) Field(d protoreflect.FieldDescriptor) (*optionsv1.FieldOptions, er
 	o := &optionsv1.FieldOptions{}
 	err := read(d, optionsv1.E_Field.TypeDescriptor().Number(), o)
 	if s != nil {
-		proto.Merge(o, s.file.GetFields()[string(d.FullName())])
+		over(o, d.FullName(), s.file.GetFields(), s.fields)
 	}
 	return o, err
 }
@@ -68,6 +105,10 @@ func (s *Set) Hidden(file protoreflect.FileDescriptor, into map[protoreflect.Ful
 		}
 		if o.GetHide() {
 			into[fd.FullName()] = true
+		}
+		own := &optionsv1.FieldOptions{}
+		if err := read(fd, optionsv1.E_Field.TypeDescriptor().Number(), own); err == nil && own.GetEncoding() != 0 && !holdsBytes(fd) {
+			errs = append(errs, fmt.Errorf("options of %s: %s", fd.FullName(), notBytes))
 		}
 	}
 	var messages func(protoreflect.MessageDescriptors)
@@ -94,6 +135,12 @@ func (s *Set) Hidden(file protoreflect.FileDescriptor, into map[protoreflect.Ful
 	return errors.Join(errs...)
 }
 
+const notBytes = "an encoding is for fields of bytes, lists of them and maps to them"
+
+func holdsBytes(fd protoreflect.FieldDescriptor) bool {
+	return fd.Kind() == protoreflect.BytesKind || fd.IsMap() && fd.MapValue().Kind() == protoreflect.BytesKind
+}
+
 // hides reports whether the file of options hides fields.
 func (s *Set) hides() bool {
 	if s == nil {
@@ -110,7 +157,8 @@ func (s *Set) hides() bool {
 // Has reports whether the file says something about a method, so that what is
 // wrong with its options is the operator's to mend.
 func (s *Set) Has(method protoreflect.FullName) bool {
-	return s != nil && s.file.GetMethods()[string(method)] != nil
+	return s != nil && (s.file.GetMethods()[string(method)] != nil ||
+		slices.ContainsFunc(s.methods, func(pattern string) bool { return glob.Match(pattern, string(method)) }))
 }
 
 // declaredIn is how the path of the file that declares the options ends.
@@ -120,9 +168,11 @@ func read(d protoreflect.Descriptor, number protowire.Number, into proto.Message
 	return customoption.Read(d, declaredIn, number, into)
 }
 
-// Check reports all names in the file that do not exist, with those that may
-// be meant. The three functions list the full names that there are.
-func (s *Set) Check(services, methods []string, field func(name string) bool) error {
+// Check reports all names in the file that do not exist, with those that may be
+// meant, all globs that match nothing, and encodings of fields that have none.
+// Services, methods and fields are the full names that exist; field returns the
+// field of a name, or nil.
+func (s *Set) Check(services, methods []string, fields iter.Seq[string], field func(name string) protoreflect.FieldDescriptor) error {
 	if s == nil {
 		return nil
 	}
@@ -134,21 +184,42 @@ func (s *Set) Check(services, methods []string, field func(name string) bool) er
 		}
 		errs = append(errs, errors.New(text))
 	}
+	unmatched := func(kind string, patterns []string, names iter.Seq[string]) {
+		left := slices.Clone(patterns)
+		for name := range names {
+			if len(left) == 0 {
+				return
+			}
+			left = slices.DeleteFunc(left, func(pattern string) bool { return glob.Match(pattern, name) })
+		}
+		for _, pattern := range left {
+			errs = append(errs, fmt.Errorf("no %s matches %s", kind, pattern))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.file.GetServices())) {
-		if !slices.Contains(services, name) {
+		if !glob.Is(name) && !slices.Contains(services, name) {
 			unknown("service", name, services)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.file.GetMethods())) {
-		if !slices.Contains(methods, name) {
+		if !glob.Is(name) && !slices.Contains(methods, name) {
 			unknown("method", name, methods)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.file.GetFields())) {
-		if !field(name) {
+		if glob.Is(name) {
+			continue
+		}
+		fd := field(name)
+		if fd == nil {
 			unknown("field", name, nil)
+		} else if s.file.GetFields()[name].GetEncoding() != 0 && !holdsBytes(fd) {
+			errs = append(errs, fmt.Errorf("the field %s: %s", name, notBytes))
 		}
 	}
+	unmatched("service", s.services, slices.Values(services))
+	unmatched("method", s.methods, slices.Values(methods))
+	unmatched("field", s.fields, fields)
 	return errors.Join(errs...)
 }
 

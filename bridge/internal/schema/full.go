@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 // What the full profile adds to the portable one.
@@ -81,7 +83,7 @@ func fullWellKnown(name protoreflect.FullName, v *value, dir direction) *value {
 	case isWrapper:
 		typ, rest := splitType(v.keywords)
 		typ = strings.TrimPrefix(typ, `"type":`)
-		w.keywords, w.rule = `"type":[`+typ+`,"null"]`+rest, scalar(wrapperKinds[name], dir).rule
+		w.keywords, w.rule = `"type":[`+typ+`,"null"]`+rest, withoutNull(v.rule)
 	case name == "google.protobuf.Any":
 		w.keywords += `,"properties":{"@type":{"type":"string","description":"The type URL."}}`
 	case name == "google.protobuf.Empty":
@@ -90,9 +92,12 @@ func fullWellKnown(name protoreflect.FullName, v *value, dir direction) *value {
 	return &w
 }
 
+// withoutNull returns the words of a wrapper without those about null.
+func withoutNull(rule string) string { return strings.TrimSpace(strings.TrimSuffix(rule, nullText)) }
+
 // defaultValue returns the default of a field as JSON, or "" where it has none
 // or JSON cannot express it.
-func defaultValue(fd protoreflect.FieldDescriptor) string {
+func defaultValue(fd protoreflect.FieldDescriptor, encoding transcode.Encoding) string {
 	if !fd.HasDefault() || fd.IsList() || fd.Message() != nil {
 		return ""
 	}
@@ -115,7 +120,7 @@ func defaultValue(fd protoreflect.FieldDescriptor) string {
 		if len(v.Bytes()) > maxRule {
 			return ""
 		}
-		return base64s([][]byte{v.Bytes()})[0]
+		return encoded(encoding, [][]byte{v.Bytes()})[0]
 	default:
 		s, ok := numberOf(fd.Kind()).json(v)
 		if !ok {

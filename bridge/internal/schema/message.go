@@ -22,6 +22,7 @@ type cache struct {
 	tool       string // the tool that describes types, or ""
 	output     transcode.Output
 	comment    func(protoreflect.FieldDescriptor) string
+	encode     func(protoreflect.FieldDescriptor) transcode.Encoding
 	predefined *predefined
 	facts      *factBook
 	messages   sync.Map // messageKey -> *messageInfo
@@ -217,7 +218,7 @@ func (c *cache) addFields(info *messageInfo) {
 		// Left out, such a field is zero.
 		f.required = f.required || c.sends(o) && !fd.HasPresence() && f.value.needed
 		if c.full {
-			if d := defaultValue(fd); d != "" {
+			if d := defaultValue(fd, c.encoding(fd)); d != "" {
 				f.value = f.value.with(`,"default":` + d)
 			}
 		}
@@ -252,16 +253,29 @@ func (v *value) with(keywords string) *value {
 func (c *cache) field(fd protoreflect.FieldDescriptor, says fieldRules) *value {
 	switch {
 	case fd.IsMap():
-		v := &value{mapping: c.single(fd.MapValue(), says.mapValues())}
+		of := says.mapValues()
+		of.encoding = c.encoding(fd)
+		v := &value{mapping: c.single(fd.MapValue(), of)}
 		says.mapping(c, fd, v)
 		return v
 	case fd.IsList():
-		v := &value{list: c.single(fd, says.items())}
+		of := says.items()
+		of.encoding = c.encoding(fd)
+		v := &value{list: c.single(fd, of)}
 		says.list(v)
 		return v
 	default:
+		says.encoding = c.encoding(fd)
 		return c.single(fd, says)
 	}
+}
+
+// encoding returns the encoding of the bytes in a field.
+func (c *cache) encoding(fd protoreflect.FieldDescriptor) transcode.Encoding {
+	if c.encode == nil || fd.Kind() != protoreflect.BytesKind && (!fd.IsMap() || fd.MapValue().Kind() != protoreflect.BytesKind) {
+		return transcode.Base64
+	}
+	return c.encode(fd)
 }
 
 // single returns the schema of one value of a field, disregarding that the
@@ -273,6 +287,10 @@ func (c *cache) single(fd protoreflect.FieldDescriptor, says fieldRules) *value 
 		md := fd.Message()
 		if w, ok := wellKnown[md.FullName()]; ok {
 			v = w.value(c.dir)
+			if md.FullName() == bytesValue {
+				says.encoding = c.encoding(md.Fields().ByNumber(1))
+				v = wrapper(bytesSchema(says.encoding, c.dir), c.dir)
+			}
 			if c.full {
 				v = fullWellKnown(md.FullName(), v, c.dir)
 			}
@@ -283,6 +301,9 @@ func (c *cache) single(fd protoreflect.FieldDescriptor, says fieldRules) *value 
 		v = c.enum(fd, says)
 	default:
 		v = scalar(fd.Kind(), c.dir)
+		if fd.Kind() == protoreflect.BytesKind {
+			v = bytesSchema(says.encoding, c.dir)
+		}
 	}
 	if !says.any() {
 		return v

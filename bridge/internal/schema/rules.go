@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/customoption"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 // Rules of protovalidate say which messages a backend accepts. In the schema
@@ -59,6 +60,8 @@ type fieldRules struct {
 	lax bool
 	// set is set where a field without presence must not be zero.
 	set bool
+	// encoding is that of bytes.
+	encoding transcode.Encoding
 }
 
 // fieldRules reads the rules of a field. Malformed ones count as none. member
@@ -301,7 +304,7 @@ func (s fieldRules) apply(c *cache, fd protoreflect.FieldDescriptor, v *value) {
 		}
 		kind = w
 		if s.required() { // null is unset
-			v.rule = ""
+			v.rule = withoutNull(v.rule)
 			v.keywords = strings.Replace(v.keywords, `,"null"]`, "]", 1)
 		}
 	}
@@ -332,7 +335,7 @@ func (s fieldRules) gather(kind protoreflect.Kind, v *value, g *collector) {
 		}
 	case protoreflect.BytesKind:
 		if rules := s.rules.GetBytes(); rules != nil {
-			bytesRules(rules, g)
+			bytesRules(rules, s.encoding, g)
 		}
 		if s.set && !g.has("minLength") {
 			g.put("minLength", "1", "Must not be empty.", false)

@@ -1,13 +1,14 @@
 package schema
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 // wellKnownString is what a rule of the group well_known becomes.
@@ -188,7 +189,7 @@ func wellKnownRule(r *validate.StringRules, g *collector) {
 	g.put(known.keyword, known.json, known.text, zeroFits)
 }
 
-func bytesRules(r *validate.BytesRules, g *collector) {
+func bytesRules(r *validate.BytesRules, encoding transcode.Encoding, g *collector) {
 	from, to := r.MinLen, r.MaxLen
 	if r.Len != nil {
 		from, to = r.Len, r.Len
@@ -215,9 +216,8 @@ func bytesRules(r *validate.BytesRules, g *collector) {
 	} else {
 		byteLengthText(from, to, g)
 	}
-	// Base64 takes 4 characters for 3 bytes, rounded up.
-	encoded := func(n uint64) uint64 { return min((n+2)/3*4, maxCount) }
-	lengthRules("minLength", "maxLength", "", nil, from, to, g, encoded, encoded)
+	least, most := encodedLengths(encoding)
+	lengthRules("minLength", "maxLength", "", nil, from, to, g, least, most)
 	if r.Pattern != nil {
 		if valid, fitsEmpty := checkPattern(r.GetPattern()); valid {
 			g.sayUnless("The bytes must match the regular expression "+clip(r.GetPattern(), maxRule/2)+" (RE2).", fitsEmpty)
@@ -231,16 +231,16 @@ func bytesRules(r *validate.BytesRules, g *collector) {
 	hexadecimal("The bytes must start with the hexadecimal ", r.GetPrefix())
 	hexadecimal("The bytes must end with the hexadecimal ", r.GetSuffix())
 	hexadecimal("The bytes must contain the hexadecimal ", r.GetContains())
-	if list := base64s(r.GetNotIn()); len(list) > 0 {
+	if list := encoded(encoding, r.GetNotIn()); len(list) > 0 {
 		g.sayUnless("Must not be one of: "+sample(list, sampleValues, maxRule-30)+".", !slices.Contains(list, `""`))
 	}
 	switch {
 	case r.Const != nil:
-		g.oneOf(base64s([][]byte{r.GetConst()}), `""`)
+		g.oneOf(encoded(encoding, [][]byte{r.GetConst()}), `""`)
 	case len(r.GetIn()) > 0:
-		g.oneOf(base64s(r.GetIn()), `""`)
+		g.oneOf(encoded(encoding, r.GetIn()), `""`)
 	}
-	g.examples = base64s(r.GetExample())
+	g.examples = encoded(encoding, r.GetExample())
 }
 
 func byteLengthText(from, to *uint64, g *collector) {
@@ -256,10 +256,26 @@ func byteLengthText(from, to *uint64, g *collector) {
 	}
 }
 
-func base64s(list [][]byte) []string {
+// encoded returns bytes as JSON.
+func encoded(encoding transcode.Encoding, list [][]byte) []string {
 	values := make([]string, 0, len(list))
 	for _, b := range list {
-		values = append(values, `"`+base64.StdEncoding.EncodeToString(b)+`"`)
+		values = append(values, string(encoding.AppendJSON(nil, b)))
 	}
 	return values
+}
+
+// encodedLengths return the least and the largest number of characters that a
+// number of bytes may take.
+func encodedLengths(encoding transcode.Encoding) (least, most func(uint64) uint64) {
+	base64 := func(n uint64) uint64 { return min((n+2)/3*4, maxCount) }
+	switch encoding {
+	case transcode.UTF8:
+		return quarter, func(n uint64) uint64 { return min(base64(n)+uint64(len(transcode.RawPrefix)), maxCount) }
+	case transcode.Hex:
+		double := func(n uint64) uint64 { return min(2*n, maxCount) }
+		return double, double
+	default:
+		return base64, base64
+	}
 }

@@ -60,6 +60,9 @@ type Options struct {
 	// Comment returns what is said of a field in place of its comment, or "".
 	// It is called concurrently, and may be nil.
 	Comment func(protoreflect.FieldDescriptor) string
+	// Encoding returns the encoding of the bytes in a field, as in
+	// [transcode.Options]. It is called concurrently, and may be nil.
+	Encoding func(protoreflect.FieldDescriptor) transcode.Encoding
 }
 
 func (o Options) maxBytes() int {
@@ -140,7 +143,7 @@ func New(opts Options) *Renderer {
 		c.full = opts.Profile == Full
 		c.tool = clip(opts.DescribeTool, maxToolText)
 		c.output = opts.Output
-		c.comment = opts.Comment
+		c.comment, c.encode = opts.Comment, opts.Encoding
 		c.predefined, c.facts = extensions, facts
 	}
 	return r

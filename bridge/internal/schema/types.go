@@ -1,6 +1,10 @@
 package schema
 
-import "google.golang.org/protobuf/reflect/protoreflect"
+import (
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
+)
 
 const (
 	typeString  = `"type":"string"`
@@ -15,10 +19,28 @@ const (
 	// anyJSON lists all six types: hosts that read a schema without a type
 	// send a string.
 	anyJSON = `"type":["object","array","string","number","boolean","null"],"items":{"description":"Any JSON value."}`
-	// base64Text stands where bytes are to be sent: models send text otherwise,
-	// and some of that is base64 by chance.
+	// Models send plain text for bytes, and some of that is base64 by chance.
 	base64Text = `Bytes in base64, such as aGVsbG8= for the text hello.`
+	hexText    = `Bytes in hexadecimal, such as 68656c6c6f for the text hello.`
+	// utf8Text also stands in schemas of results: only it tells what the prefix is.
+	utf8Text = `Text, or ` + transcode.RawPrefix + ` and base64 for bytes that are not text.`
+	// nullText stands at wrappers.
+	nullText = "May be null."
+
+	bytesValue protoreflect.FullName = "google.protobuf.BytesValue"
 )
+
+// bytesSchema returns the schema of bytes.
+func bytesSchema(e transcode.Encoding, dir direction) *value {
+	switch e {
+	case transcode.UTF8:
+		return &value{keywords: typeString, rule: utf8Text}
+	case transcode.Hex:
+		return &value{keywords: typeString + `,"contentEncoding":"base16"`, rule: when(dir != output, hexText)}
+	default:
+		return &value{keywords: typeString + `,"contentEncoding":"base64"`, rule: when(dir != output, base64Text)}
+	}
+}
 
 // scalar returns the schema of a kind that is neither message nor enum.
 func scalar(k protoreflect.Kind, dir direction) *value {
@@ -39,7 +61,7 @@ func scalar(k protoreflect.Kind, dir direction) *value {
 		}
 		return &value{keywords: `"type":"number"`}
 	case protoreflect.BytesKind:
-		return &value{keywords: typeString + `,"contentEncoding":"base64"`, rule: when(dir != output, base64Text)}
+		return bytesSchema(transcode.Base64, dir)
 	default: // StringKind; messages, groups and enums do not come here
 		return &value{keywords: typeString}
 	}
@@ -63,12 +85,14 @@ func explained(keywords, note string) func(direction) *value {
 	}
 }
 
-func wrapper(k protoreflect.Kind) special {
-	return special{value: func(dir direction) *value {
-		v := scalar(k, dir)
-		v.rule = join(v.rule, when(dir == input, "May be null."))
-		return v
-	}}
+func wrapperOf(k protoreflect.Kind) special {
+	return special{value: func(dir direction) *value { return wrapper(scalar(k, dir), dir) }}
+}
+
+// wrapper returns the schema of a wrapper of what v is the schema of.
+func wrapper(v *value, dir direction) *value {
+	v.rule = join(v.rule, when(dir == input, nullText))
+	return v
 }
 
 var wellKnown = map[protoreflect.FullName]special{
@@ -86,15 +110,15 @@ var wellKnown = map[protoreflect.FullName]special{
 		rule: `A message of any type: "@type" holds its type URL, such as type.googleapis.com/google.rpc.ErrorInfo, ` +
 			`beside the fields of the message, or beside "value" where its JSON is no object.`})},
 	"google.protobuf.Empty":       {object: true, value: fixed(value{keywords: typeObject, rule: "An empty object."})},
-	"google.protobuf.BoolValue":   wrapper(protoreflect.BoolKind),
-	"google.protobuf.Int32Value":  wrapper(protoreflect.Int32Kind),
-	"google.protobuf.UInt32Value": wrapper(protoreflect.Uint32Kind),
-	"google.protobuf.Int64Value":  wrapper(protoreflect.Int64Kind),
-	"google.protobuf.UInt64Value": wrapper(protoreflect.Uint64Kind),
-	"google.protobuf.FloatValue":  wrapper(protoreflect.FloatKind),
-	"google.protobuf.DoubleValue": wrapper(protoreflect.DoubleKind),
-	"google.protobuf.StringValue": wrapper(protoreflect.StringKind),
-	"google.protobuf.BytesValue":  wrapper(protoreflect.BytesKind),
+	"google.protobuf.BoolValue":   wrapperOf(protoreflect.BoolKind),
+	"google.protobuf.Int32Value":  wrapperOf(protoreflect.Int32Kind),
+	"google.protobuf.UInt32Value": wrapperOf(protoreflect.Uint32Kind),
+	"google.protobuf.Int64Value":  wrapperOf(protoreflect.Int64Kind),
+	"google.protobuf.UInt64Value": wrapperOf(protoreflect.Uint64Kind),
+	"google.protobuf.FloatValue":  wrapperOf(protoreflect.FloatKind),
+	"google.protobuf.DoubleValue": wrapperOf(protoreflect.DoubleKind),
+	"google.protobuf.StringValue": wrapperOf(protoreflect.StringKind),
+	"google.protobuf.BytesValue":  wrapperOf(protoreflect.BytesKind),
 }
 
 // commonTypes explains ordinary messages that many APIs share. Descriptors

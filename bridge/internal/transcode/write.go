@@ -363,7 +363,7 @@ func (w *writer) scalar(f *field, bits uint64, name string) {
 		if f.rawJSON {
 			w.rawJSON(w.wire[start:end])
 		} else {
-			w.encoded(w.wire[start:end], f.encoding)
+			w.dst = f.encoding.AppendJSON(w.dst, w.wire[start:end])
 		}
 	case protoreflect.BoolKind:
 		w.dst = strconv.AppendBool(w.dst, bits != 0)

@@ -8,26 +8,20 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 )
 
-// encoded writes bytes in an encoding.
-func (w *writer) encoded(b []byte, e Encoding) {
+// AppendJSON appends the JSON string that stands for bytes.
+func (e Encoding) AppendJSON(dst, b []byte) []byte {
 	switch e {
 	case UTF8:
-		start := len(w.dst)
-		var ok bool
-		if w.dst, ok = jsontok.AppendBytes(w.dst, b); ok && !bytes.HasPrefix(b, []byte(RawPrefix)) {
-			return
+		start := len(dst)
+		dst, ok := jsontok.AppendBytes(dst, b)
+		if ok && !bytes.HasPrefix(b, []byte(RawPrefix)) {
+			return dst
 		}
-		w.dst = append(append(w.dst[:start], '"'), RawPrefix...)
-		w.dst = append(base64.StdEncoding.AppendEncode(w.dst, b), '"')
+		dst = append(append(dst[:start], '"'), RawPrefix...)
+		return append(base64.StdEncoding.AppendEncode(dst, b), '"')
 	case Hex:
-		w.dst = append(hex.AppendEncode(append(w.dst, '"'), b), '"')
+		return append(hex.AppendEncode(append(dst, '"'), b), '"')
 	default:
-		w.base64(b)
+		return append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"')
 	}
-}
-
-func (w *writer) base64(b []byte) {
-	w.dst = append(w.dst, '"')
-	w.dst = base64.StdEncoding.AppendEncode(w.dst, b)
-	w.dst = append(w.dst, '"')
 }

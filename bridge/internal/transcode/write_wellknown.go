@@ -168,7 +168,7 @@ func (w *writer) any(p *plan, base, depth int) {
 		w.warn("the contents of an Any are in base64: %s", why)
 		w.dst = w.dst[:end]
 		w.raw(`,"value":`)
-		w.base64(w.bytes(contents))
+		w.dst = Base64.AppendJSON(w.dst, w.bytes(contents))
 		w.raw(`}`)
 	}
 	if len(name) == 0 {
