@@ -24,6 +24,7 @@ import (
 type reader struct {
 	*Compiler
 
+	root       *plan // of the outermost message
 	out        []byte
 	path       path
 	violations []Violation
@@ -78,6 +79,7 @@ func (r *reader) read(codec *Codec, arguments []byte) error {
 		return &ArgumentError{Violations: []Violation{{Problem: "not valid JSON: " + err.Error()}}}
 	}
 	cur := newCursor(arguments)
+	r.root = codec.root
 	if codec.wrapped {
 		r.wrapped(cur, codec.root)
 	} else {
@@ -157,6 +159,9 @@ func (r *reader) unknown(c *cursor, name string, names iter.Seq[string], count i
 		v.Problem = "unknown field; no fields are possible here"
 	case len(v.Suggestions) == 0:
 		v.Expected = oneOf(names, count)
+	}
+	if where := r.belongs(name); where != "" {
+		v.Problem, v.Expected = "unknown field here; "+where, ""
 	}
 	r.report(v)
 }
