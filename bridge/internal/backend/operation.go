@@ -90,15 +90,6 @@ func (o *Operations) OutputSchema(schemas *schema.Renderer, response protoreflec
 	return out, nil
 }
 
-// tooLarge is [compiled.tooLarge].
-func (o *Operations) tooLarge(err error) (*protocol.Result, error) {
-	c, fault := o.plan.compiled()
-	if fault != nil {
-		return nil, fault
-	}
-	return c.tooLarge(err)
-}
-
 // Run is one operation. It is used by one goroutine at a time.
 type Run struct {
 	of      *Operations
@@ -220,9 +211,13 @@ func (x *Run) Result() (*protocol.Result, error) {
 		// It was not this call's token that was refused.
 		return x.of.failure(e, false)
 	}
+	c, fault := x.of.plan.compiled()
+	if fault != nil {
+		return nil, fault
+	}
 	switch {
 	case response == nil:
-		return x.of.plan.operationResult("", []byte("{}"), nil, x.trailer), nil
+		return x.of.plan.result(nothing(c.method, nil), []byte("{}"), nil, x.trailer), nil
 	case codec.response == nil:
 	default:
 		typ, err := x.of.plan.env.Types.FindMessageByURL(response.URL)
@@ -237,9 +232,9 @@ func (x *Run) Result() (*protocol.Result, error) {
 	}
 	value, warnings, err := codec.AppendJSON(nil, wire)
 	if err != nil {
-		return x.of.tooLarge(err)
+		return c.tooLarge(err)
 	}
-	return x.of.plan.operationResult("", value, warnings, x.trailer), nil
+	return x.of.plan.result(nothing(c.method, codec.response), value, warnings, x.trailer), nil
 }
 
 // Unfinished returns the operation itself as a result, with a text before it
@@ -254,21 +249,13 @@ func (x *Run) Unfinished(why string) (*protocol.Result, error) {
 	if err != nil {
 		return c.tooLarge(err)
 	}
-	return x.of.plan.operationResult(why, append(value, '}'), warnings, x.trailer), nil
-}
-
-// operationResult makes a CallToolResult of a value, with a text before it
-// where that is not empty.
-func (p *Plan) operationResult(text string, value []byte, warnings []string, trailer *rpc.Trailer) *protocol.Result {
+	value = append(value, '}')
 	var content mcpjson.Array
-	for _, s := range []string{text, string(value)} {
-		if s == "" {
-			continue
-		}
+	for _, s := range []string{why, string(value)} {
 		content.Add(append(jsontok.AppendString([]byte(`{"type":"text","text":`), s), '}'))
 	}
 	var body mcpjson.Object
 	body.Add("content", content.JSON())
 	body.Add("structuredContent", value)
-	return &protocol.Result{Body: body.JSON(), Meta: p.meta(trailer, warnings)}
+	return &protocol.Result{Body: body.JSON(), Meta: x.of.plan.meta(x.trailer, warnings)}, nil
 }

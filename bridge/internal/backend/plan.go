@@ -82,9 +82,10 @@ type Plan struct {
 type compiled struct {
 	method protoreflect.MethodDescriptor
 	in     *transcode.Codec
-	// out writes results.
-	out   *transcode.Codec
-	rules *validate.Checker
+	// out writes results, and nothing says that there is none.
+	out     *transcode.Codec
+	nothing string
+	rules   *validate.Checker
 }
 
 // NewPlan returns the plan of a method.
@@ -113,7 +114,7 @@ func NewPlan(env *Env, method protoreflect.MethodDescriptor, settings Settings) 
 			if err != nil {
 				return nil, err
 			}
-			c := &compiled{method: method, in: in, out: settings.codec(out)}
+			c := &compiled{method: method, in: in, out: settings.codec(out), nothing: nothing(method, method.Output())}
 			if env.Rules != nil {
 				c.rules = env.Rules.For(method.Input())
 			}
@@ -209,7 +210,7 @@ func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.
 		values.Put(buf)
 		return c.tooLarge(err)
 	}
-	res := p.result(value, warnings, trailer) // holds a copy
+	res := p.result(c.nothing, value, warnings, trailer) // holds a copy
 	if cap(value) <= maxKeptValue {
 		*buf = value
 	}
@@ -275,18 +276,35 @@ func (c *compiled) tooLarge(err error) (*protocol.Result, error) {
 	return nil, err
 }
 
-// result makes a CallToolResult of a value.
-func (p *Plan) result(value []byte, warnings []string, trailer *rpc.Trailer) *protocol.Result {
-	return &protocol.Result{Body: Structured(value), Meta: p.meta(trailer, warnings)}
+// result makes a CallToolResult of a value. The text nothing stands for one without
+// members, unless it is empty.
+func (p *Plan) result(nothing string, value []byte, warnings []string, trailer *rpc.Trailer) *protocol.Result {
+	text := value
+	if nothing != "" && string(value) == "{}" {
+		text = []byte(nothing)
+	}
+	return &protocol.Result{Body: structured(text, value), Meta: p.meta(trailer, warnings)}
+}
+
+// nothing is the text of a result that has no members, or "" where its type has
+// fields. A nil type is one that is not known.
+func nothing(method protoreflect.MethodDescriptor, response protoreflect.MessageDescriptor) string {
+	if response != nil && (response.Fields().Len() > 0 || response.ExtensionRanges().Len() > 0) {
+		return ""
+	}
+	return string(method.Name()) + " has succeeded; it returns nothing."
 }
 
 // Structured returns a CallToolResult of a JSON object: as structuredContent
 // and, for clients that do not read that, as text (server/tools, Structured
 // Content).
-func Structured(value []byte) json.RawMessage {
-	body := make([]byte, 0, 2*len(value)+len(value)/4+80)
+func Structured(value []byte) json.RawMessage { return structured(value, value) }
+
+// structured is [Structured] with another text.
+func structured(text, value []byte) json.RawMessage {
+	body := make([]byte, 0, len(value)+len(text)+len(text)/4+80)
 	body = append(body, `{"content":[{"type":"text","text":`...)
-	body = jsontok.AppendString(body, value)
+	body = jsontok.AppendString(body, text)
 	body = append(body, `}],"structuredContent":`...)
 	return append(append(body, value...), '}')
 }

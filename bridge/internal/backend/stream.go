@@ -158,7 +158,7 @@ func (p *Plan) stream(ctx context.Context, of *compiled, call *rpc.Call, c *coll
 	if c.bodies {
 		return p.bodiesResult(of, c, trailer, r), nil
 	}
-	return p.result(c.append(nil, c.stop), c.warnings, trailer), nil
+	return p.result("", c.append(nil, c.stop), c.warnings, trailer), nil
 }
 
 // deadlineSlack is how much earlier than here a deadline may be seen to pass

@@ -1,6 +1,9 @@
 package transcode
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 const (
 	// maxMisplacedDepth is how many messages a misplaced member is looked for
@@ -16,14 +19,14 @@ const (
 // "" where there are none, or too many to help.
 func (r *reader) belongs(name string) string {
 	chain, names := r.around()
-	for i := len(chain) - 1; i >= 0; i-- {
-		if _, ok := chain[i].names[name]; ok {
+	for i, p := range slices.Backward(chain) {
+		if _, ok := p.names[name]; ok {
 			if i == 0 {
 				return "it belongs at the top, not in " + strings.Join(names, ".")
 			}
 			return "it belongs in " + strings.Join(names[:i], ".")
 		}
-		inside := membersBelow(chain[i], strings.Join(names[:i], "."), name)
+		inside := membersBelow(p, strings.Join(names[:i], "."), name)
 		switch n := len(inside); {
 		case n == 0:
 		case n > maxMisplaced:
