@@ -397,7 +397,7 @@ func TestResolveNothing(t *testing.T) {
 		{protocol.MethodComplete, `{"ref":{"type":"ref/prompt","name":"p"}}`},
 		{protocol.MethodGetTask, `{"taskId":"t"}`},
 	} {
-		if res, err := s.Resolve(t.Context(), request(tt.method, tt.params)); res != nil || err != nil {
+		if res, err := s.Resolve(t.Context(), request(tt.method, tt.params)); res.RPC != "" || res.Message != nil || err != nil {
 			t.Errorf("%s %s: %+v, %v", tt.method, tt.params, res, err)
 		}
 	}
@@ -445,10 +445,104 @@ func TestResolvePresented(t *testing.T) {
 	}
 	theirs := follower(protocol.MethodGetTask, task)
 	theirs.Caller.Principal = protocol.AnonymousPrincipal("", "other")
-	if res, err := bakery.Resolve(t.Context(), theirs); res != nil || err != nil {
+	if res, err := bakery.Resolve(t.Context(), theirs); res.RPC != "" || err != nil {
 		t.Errorf("somebody else's task: %+v, %v", res, err)
 	}
-	if res, err := b.Resolve(t.Context(), request(protocol.MethodComplete, `{"ref":{"type":"ref/prompt","name":"summarise"},"argument":{"name":"kind","value":""}}`)); res != nil || err != nil {
+	if res, err := b.Resolve(t.Context(), request(protocol.MethodComplete, `{"ref":{"type":"ref/prompt","name":"summarise"},"argument":{"name":"kind","value":""}}`)); res.RPC != "" || err != nil {
 		t.Errorf("the values of an enum: %+v, %v", res, err)
+	}
+}
+
+// A request that carries the pin of its resolution runs what it was resolved to, and
+// nothing where that was nothing, whatever is served since.
+func TestResolvePinned(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	b, err := bridge.New(t.Context(), []bridge.Upstream{{Caller: w, Descriptors: w}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	requests := []*protocol.Request{
+		request(protocol.MethodReadResource, `{"uri":"polled:it"}`),
+		request(protocol.MethodCallTool, `{"name":"Watched_Poll"}`),
+		request(protocol.MethodCallTool, `{"name":"Watched_Again"}`),
+	}
+	pinned := make([]*protocol.Request, len(requests))
+	for i, want := range []string{"watched.v1.Watched.Poll", "watched.v1.Watched.Poll", ""} {
+		res, err := b.Resolve(t.Context(), requests[i])
+		if err != nil || res.RPC != want || res.Pin == nil {
+			t.Fatalf("%s: %+v, %v", requests[i].Params, res, err)
+		}
+		own := *requests[i]
+		own.Pin = res.Pin
+		pinned[i] = &own
+	}
+	w.set(func() { w.poll = "Again" })
+	if changed, err := b.Refresh(t.Context()); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	for _, tt := range []struct {
+		requests []*protocol.Request
+		want     [][]string
+	}{
+		{pinned, [][]string{{"Poll "}, {"Poll "}, nil}},
+		{requests, [][]string{{"Again "}, nil, {"Again "}}},
+	} {
+		for i, r := range tt.requests {
+			_, err := b.Handle(t.Context(), r, protocol.Discard)
+			if got := w.taken(); !slices.Equal(got, tt.want[i]) || (err == nil) != (got != nil) {
+				t.Errorf("%s called %q, %v; want %q", r.Params, got, err, tt.want[i])
+			}
+		}
+	}
+	// A message of the resolution is resolved again by the same pin.
+	res, err := b.Resolve(t.Context(), pinned[0])
+	if err != nil || res.RPC != "watched.v1.Watched.Poll" || res.Pin != pinned[0].Pin {
+		t.Errorf("again: %+v, %v", res, err)
+	}
+}
+
+// What tells of the changes of a resource is named, and what reads a template.
+func TestResolveWatch(t *testing.T) {
+	t.Parallel()
+	b := start(t, startNotes(t).Backend)
+	w := newWatched(t)
+	watching, err := bridge.New(t.Context(), []bridge.Upstream{{Caller: w, Descriptors: w}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(watching.Close)
+	listen := func(uris string) *protocol.Request {
+		return request(protocol.MethodListen, `{"notifications":{"resourceSubscriptions":[`+uris+`]}}`)
+	}
+	for _, tt := range []struct {
+		h       *bridge.Bridge
+		r       *protocol.Request
+		rpc     string
+		message string
+	}{
+		{watching, listen(`"polled:it"`), "watched.v1.Watched.Poll", "{}"},
+		{watching, listen(`"followed:it"`), "watched.v1.Watched.Follow", "{}"},
+		{watching, listen(`"nothing:it"`), "", ""},
+		{watching, listen(`7`), "", ""},
+		{watching, listen(`"polled:it","followed:it"`), "", ""},
+		{watching, listen(``), "", ""},
+		{b, listen(`"notes:all"`), "present.v1.Notes.GetAll", "{}"},
+		{b, listen(`"notes://7?kind=1"`), "present.v1.Notes.WatchNote", `{"id":"7","kind":"KIND_SHORT"}`},
+		{b, listen(`"pictures://7"`), "", ""},
+		{b, request(protocol.MethodReadResource, `{"uri":"notes://{id}{?kind}"}`), "present.v1.Notes.GetNote", ""},
+	} {
+		res, err := tt.h.Resolve(t.Context(), tt.r)
+		if err != nil || res.RPC != tt.rpc || (res.Message != nil) != (tt.message != "") {
+			t.Errorf("%s: %+v, %v; want %s", tt.r.Params, res, err, tt.rpc)
+			continue
+		}
+		if res.Message == nil {
+			continue
+		}
+		if message, _, err := res.Message(); err != nil || string(message) != tt.message {
+			t.Errorf("%s: %s, %v", tt.r.Params, message, err)
+		}
 	}
 }

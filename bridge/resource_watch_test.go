@@ -219,6 +219,44 @@ func TestWatchFollowsRefresh(t *testing.T) {
 	})
 }
 
+// A subscription that somebody has decided on looks at the resource by the methods that
+// were allowed, and by no others.
+func TestWatchPinned(t *testing.T) {
+	w := newWatched(t)
+	synctest.Test(t, func(t *testing.T) {
+		b, err := bridge.New(t.Context(), []bridge.Upstream{{Caller: w, Descriptors: w}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		r := request(protocol.MethodListen, `{"notifications":{"resourceSubscriptions":["polled:it"]}}`)
+		res, err := b.Resolve(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Pin = res.Pin
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = b.Handle(ctx, r, protocol.Discard) })
+		synctest.Wait()
+		same(t, "before", w.taken(), "Poll ")
+		w.set(func() { w.poll = "Again" })
+		if changed, err := b.Refresh(t.Context()); !changed || err != nil {
+			t.Fatal(changed, err)
+		}
+		<-time.After(time.Minute)
+		same(t, "while another method serves the resource", w.taken())
+		w.set(func() { w.poll = "Poll" })
+		if changed, err := b.Refresh(t.Context()); !changed || err != nil {
+			t.Fatal(changed, err)
+		}
+		<-time.After(1500 * time.Millisecond)
+		same(t, "after", w.taken(), "Poll ")
+		cancel()
+		wg.Wait()
+	})
+}
+
 // rewatch is longer than the time until a watch is opened again.
 const rewatch = 10 * time.Second
 

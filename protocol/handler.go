@@ -52,6 +52,10 @@ type Request struct {
 	Meta Meta
 	// Caller is who sent the request, and never nil.
 	Caller *Caller
+	// Pin is that of the [Resolution] that somebody has decided by, or nil. A
+	// Resolver then answers the request by what it resolved, even if it has changed
+	// since. Others ignore it.
+	Pin any
 }
 
 // Caller is what a front knows of the sender of one request. Credentials

@@ -65,20 +65,28 @@ func (h Hints) With(annotations json.RawMessage) Hints {
 // implements it beside [Handler] lets a [Guard] decide by RPC and by the message
 // that is sent.
 type Resolver interface {
-	// Resolve returns what a request runs. Its names are the upstream's own. It
-	// returns nil for a request that runs no RPC, and for one that the upstream
-	// would refuse.
+	// Resolve returns what a request runs. Its names are the upstream's own. The
+	// result is nil, or has no RPC, for a request that runs none and for one that
+	// the upstream would refuse.
+	//
+	// Of a subscriptions/listen for one resource, that is the RPC by which changes
+	// of the resource are noticed. A resources/read may have the URI template of a
+	// resource in place of a URI, to learn what reads such resources.
 	Resolve(ctx context.Context, r *Request) (*Resolution, error)
 }
 
 // Resolution is what a request to an upstream runs.
 type Resolution struct {
-	// RPC is the method, as pkg.Svc.Method.
+	// RPC is the method, as pkg.Svc.Method, or empty where the request runs none.
 	RPC string
-	// Hints are what is known of its behaviour.
+	// Hints are what is known of its behaviour, if there is an RPC.
 	Hints Hints
+	// Pin stands for everything that the request was resolved by. The same request
+	// with this Pin runs what has been resolved, and nothing else. It may be nil.
+	Pin any
 	// Message returns the message that will be sent, as canonical ProtoJSON, and
-	// the request that sends exactly this message. It fails where the arguments
+	// the request that sends exactly this message, if it has the Pin. It is nil where
+	// there is no RPC, and fails where the arguments
 	// cannot become a message; then nothing will be sent. What a task was called
 	// with is not known any more: its object is empty.
 	Message func() (json.RawMessage, *Request, error)

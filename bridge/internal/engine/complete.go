@@ -127,7 +127,7 @@ func (c *catalog) readCompletion(r *protocol.Request) (*completionRequest, error
 
 // complete answers completion/complete.
 func (e *Engine) complete(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
-	asked, err := e.catalog.Load().readCompletion(r)
+	asked, err := e.catalogOf(r).readCompletion(r)
 	if err != nil {
 		return nil, err
 	}

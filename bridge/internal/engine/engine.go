@@ -109,10 +109,19 @@ func (e *Engine) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	return res, nil
 }
 
+// catalogOf returns what a request is answered by: what it was resolved by, if
+// somebody has decided by that, and otherwise what is served now.
+func (e *Engine) catalogOf(r *protocol.Request) *catalog {
+	if c, ok := r.Pin.(*catalog); ok {
+		return c
+	}
+	return e.catalog.Load()
+}
+
 // present answers what is about resources, prompts and completion. Where there
 // are none, there are no such methods, as the capabilities say.
 func (e *Engine) present(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
-	c := e.catalog.Load()
+	c := e.catalogOf(r)
 	if len(c.resources) > 0 {
 		switch r.Method {
 		case protocol.MethodListResources:

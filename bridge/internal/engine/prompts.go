@@ -101,7 +101,7 @@ func (c *catalog) readPrompt(r *protocol.Request) (*prompt, json.RawMessage, err
 
 // getPrompt answers prompts/get.
 func (e *Engine) getPrompt(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
-	p, arguments, err := e.catalog.Load().readPrompt(r)
+	p, arguments, err := e.catalogOf(r).readPrompt(r)
 	if err != nil {
 		return nil, err
 	}

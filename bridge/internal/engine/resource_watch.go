@@ -39,6 +39,22 @@ func (r *resource) bindWatch(watch *tool, method protoreflect.MethodDescriptor) 
 	}
 }
 
+// watchArguments returns the arguments of the watch of a URI.
+func (r *resource) watchArguments(uri string) json.RawMessage {
+	if match := r.template.Match(uri); match != nil {
+		return assign(r.values(match), r.watchVariables)
+	}
+	return json.RawMessage(`{}`)
+}
+
+// methods names the methods that look at the resource.
+func (r *resource) methods() string {
+	if r.watch == nil {
+		return r.tool.Method
+	}
+	return r.tool.Method + " " + r.watch.Method
+}
+
 // watched reports whether changes of the resource are noticed.
 func (r *resource) watched() bool { return r.poll > 0 || r.watch != nil }
 
@@ -49,7 +65,9 @@ type resourceWatches struct {
 	all map[watchKey]*resourceWatch
 }
 
-type watchKey struct{ principal, uri string }
+// watchKey tells watches apart. decided is which methods the subscribers have been
+// allowed to look with, or empty where nobody decides.
+type watchKey struct{ principal, uri, decided string }
 
 // resourceWatch looks at a resource in the name of the first of its subscribers.
 // When that one leaves, the next one takes over: no credentials are used after
@@ -79,20 +97,25 @@ type resourceUpdates struct {
 // watchResources returns the updates of those resources that a filter names
 // and whose changes are noticed. They must be stopped.
 func (e *Engine) watchResources(ctx context.Context, r *protocol.Request, filter []byte) (*resourceUpdates, error) {
-	u := &resourceUpdates{engine: e, request: r, wake: make(chan struct{}, 1), changed: make(map[string]bool)}
+	own := *r
+	own.Pin = nil // which would keep a catalog for as long as the subscription lasts
+	u := &resourceUpdates{engine: e, request: &own, wake: make(chan struct{}, 1), changed: make(map[string]bool)}
 	u.ctx, u.cancel = context.WithCancel(ctx)
 	raw, ok := jsontok.Lookup(filter, "resourceSubscriptions")
 	if !ok {
 		return u, nil
 	}
-	c := e.catalog.Load()
+	c := e.catalogOf(r)
 	err := jsontok.Array(raw, func(_ int, value []byte) error {
 		uri, ok := jsontok.String(value)
 		if !ok {
 			return protocol.Errorf(protocol.CodeInvalidParams, "params.notifications.resourceSubscriptions must be a list of strings")
 		}
-		key := watchKey{r.Caller.Key(), uri}
+		key := watchKey{principal: r.Caller.Key(), uri: uri}
 		res, _ := c.findResource(uri)
+		if r.Pin != nil && res != nil {
+			key.decided = res.methods()
+		}
 		if res == nil || !res.watched() || slices.Contains(u.keys, key) || len(u.keys) == maxWatchedResources {
 			return nil
 		}
@@ -225,6 +248,8 @@ func (w *resourceWatch) run() {
 		var pause <-chan time.Time // nil lasts until the next refresh
 		switch {
 		case res == nil || !res.watched():
+		case w.key.decided != "" && w.key.decided != res.methods():
+			w.engine.cfg.Log.WarnContext(w.ctx, "a resource is not watched any more: other methods serve it than those that were allowed", "uri", w.key.uri)
 		case res.watch != nil:
 			w.follow(lead, res, refreshed)
 			if lead.ctx.Err() != nil { // the next one takes over
@@ -281,11 +306,7 @@ func (w *resourceWatch) follow(lead *resourceUpdates, res *resource, refreshed <
 	done := make(chan struct{})
 	w.engine.wg.Go(func() {
 		defer close(done)
-		arguments := json.RawMessage(`{}`)
-		if match := res.template.Match(w.key.uri); match != nil {
-			arguments = assign(res.values(match), res.watchVariables)
-		}
-		err = caught(func() error { return res.watch.plan.Follow(ctx, arguments, lead.request, w.tell) })
+		err = caught(func() error { return res.watch.plan.Follow(ctx, res.watchArguments(w.key.uri), lead.request, w.tell) })
 	})
 	select {
 	case <-done:

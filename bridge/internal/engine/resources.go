@@ -242,6 +242,16 @@ func (c *catalog) findResource(uri string) (*resource, json.RawMessage) {
 	return nil, nil
 }
 
+// templated returns the resources that a URI template stands for, or nil.
+func (c *catalog) templated(template string) *resource {
+	for _, r := range c.resources {
+		if r.uri == template {
+			return r
+		}
+	}
+	return nil
+}
+
 // readURI returns what a resources/read names.
 func readURI(r *protocol.Request) (string, error) {
 	raw, ok := jsontok.Lookup(r.Params, "uri")
@@ -258,7 +268,7 @@ func (e *Engine) readResource(ctx context.Context, r *protocol.Request) (*protoc
 	if err != nil {
 		return nil, err
 	}
-	res, arguments := e.catalog.Load().findResource(uri)
+	res, arguments := e.catalogOf(r).findResource(uri)
 	if res == nil {
 		return nil, noResource(r, uri, "there is no such resource")
 	}

@@ -79,7 +79,7 @@ func (e *Engine) startTask(ctx context.Context, r *protocol.Request, t *tool, ru
 
 // task answers tasks/get, tasks/update and tasks/cancel.
 func (e *Engine) task(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
-	if !e.catalog.Load().operations {
+	if !e.catalogOf(r).operations {
 		return nil, protocol.MethodNotFound(r.Method)
 	}
 	if !canFollow(r) {
@@ -128,7 +128,7 @@ func (e *Engine) openTask(r *protocol.Request, id string) (taskRef, *tool, error
 	if err != nil {
 		return ref, nil, err
 	}
-	t := e.catalog.Load().byMethod(protoreflect.FullName(ref.method))
+	t := e.catalogOf(r).byMethod(protoreflect.FullName(ref.method))
 	if t == nil || t.operations == nil {
 		return ref, nil, fmt.Errorf("%w: %s is not served any more", errUnknownTask, ref.method)
 	}

@@ -85,7 +85,7 @@ func (e *Engine) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 	if err != nil {
 		return nil, err
 	}
-	c := e.catalog.Load()
+	c := e.catalogOf(r)
 	if name == DescribeTypeTool && c.types != nil {
 		res, err := c.types.call(ctx, arguments)
 		e.cfg.Log.DebugContext(ctx, "called", "tool", name, "error", err)
