@@ -323,6 +323,7 @@ func (c *call) fix(set map[string]json.RawMessage) (*protocol.Result, error) {
 			}
 			// Its arguments are the message, or hold it beside options of the call.
 			c.request = request
+			c.pin(res.Pin)
 			if arguments, ok = jsontok.Lookup(request.Params, "arguments"); !ok {
 				arguments = []byte(`{}`)
 			}

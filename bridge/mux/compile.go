@@ -99,7 +99,7 @@ func (m *member) target(s *snapshot, k list, own string, raw json.RawMessage) *p
 		}
 	}
 	if resolver != nil {
-		if res := resolve(resolver, m.conn, probeFor(k, own)); res != nil {
+		if res := resolve(resolver, m.conn, probeFor(k, own)); res != nil && res.RPC != "" {
 			t.RPC, t.Hints = res.RPC, res.Hints
 		}
 	}
@@ -123,7 +123,7 @@ func probeFor(k list, own string) *protocol.Request {
 	case listPrompts:
 		method = protocol.MethodGetPrompt
 		params.Add("name", name)
-	case listResources:
+	case listResources, listTemplates:
 		method = protocol.MethodReadResource
 		params.Add("uri", name)
 	default:
@@ -140,7 +140,7 @@ func (m *member) resolver() protocol.Resolver {
 	return r
 }
 
-// resolve asks a resolver. It returns nil where the request runs no RPC.
+// resolve asks a resolver. It returns nil where that fails.
 func resolve(resolver protocol.Resolver, c *conn, r *protocol.Request) *protocol.Resolution {
 	if r == nil {
 		return nil

@@ -23,21 +23,29 @@ func (v *View) decide(c *call) (*protocol.Result, error) {
 	return v.confirm(c, d.Confirm)
 }
 
-// access returns the guard's decision. If the guard has read the message that will
-// be sent, the call sends exactly that message from then on.
+// access returns the guard's decision. From then on the call runs what was decided: by
+// what it was resolved by, and if the guard has read the message that will be sent,
+// exactly that message.
 func (c *call) access() (protocol.Decision, error) {
 	if err := jsontok.Unique(c.r.Params); err != nil {
 		return protocol.Decision{}, protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
 	}
 	target := *c.target
-	var message func() (json.RawMessage, *protocol.Request, error)
+	var (
+		message func() (json.RawMessage, *protocol.Request, error)
+		pin     any
+	)
 	if resolver := c.member.resolver(); resolver != nil && c.target.Kind != protocol.TargetTask {
 		res, err := c.member.resolve(c.ctx, resolver, c.request)
 		if err != nil {
 			return protocol.Decision{}, err
 		}
 		if res != nil {
-			target.RPC, target.Hints, message = res.RPC, c.member.override(&target, res.Hints), res.Message
+			pin = res.Pin
+			c.pin(pin)
+			if res.RPC != "" {
+				target.RPC, target.Hints, message = res.RPC, c.member.override(&target, res.Hints), res.Message
+			}
 		}
 	}
 	c.target = &target
@@ -60,11 +68,22 @@ func (c *call) access() (protocol.Decision, error) {
 			var sent *protocol.Request
 			if arguments, sent, failed = message(); failed == nil {
 				c.request = sent
+				c.pin(pin)
 			}
 			return arguments, failed
 		},
 	})
 	return d, nil
+}
+
+// pin has the call run what it was resolved to, whatever changes meanwhile.
+func (c *call) pin(to any) {
+	if to == nil {
+		return
+	}
+	own := *c.request
+	own.Pin = to
+	c.request = &own
 }
 
 // override returns the hints of a tool with those that are configured.

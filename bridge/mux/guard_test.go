@@ -452,3 +452,84 @@ func TestVisible(t *testing.T) {
 		}
 	}
 }
+
+// TestGuardPin: the upstream is told what the guard's decision was made by, whether or
+// not the guard has read the message. The RPCs behind templates are shown to the guard,
+// and those that tell of changes are decided.
+func TestGuardPin(t *testing.T) {
+	t.Parallel()
+	a := newServer("a", "Get")
+	a.uris = []string{"x:polled", "x:followed", "x:denied"}
+	pin := 0
+	up := &resolving{server: a, resolve: func(_ context.Context, r *protocol.Request) (*protocol.Resolution, error) {
+		res := &protocol.Resolution{Pin: r.Pin}
+		if r.Pin == nil {
+			pin++
+			res.Pin = pin
+		}
+		switch uri, _ := text(r.Params, "uri"); {
+		case r.Method == protocol.MethodListen && !strings.Contains(string(r.Params), "x:polled"):
+			res.RPC = "lib.Follow"
+			if strings.Contains(string(r.Params), "denied") {
+				res.RPC = "lib.Secret"
+			}
+		case strings.HasPrefix(uri, "a://"):
+			res.RPC = "lib.Template"
+		case r.Method == protocol.MethodReadResource, r.Method == protocol.MethodListen:
+			res.RPC = "lib.Read"
+		case strings.Contains(string(r.Params), `"Get"`):
+			res.RPC = "lib.Get"
+			res.Message = func() (json.RawMessage, *protocol.Request, error) {
+				own := *r
+				own.Pin = nil
+				return json.RawMessage(`{"sent":1}`), &own, nil
+			}
+		}
+		return res, nil
+	}}
+	var templates []string
+	reads := false
+	g := &rules{
+		decide: func(a *protocol.Access) protocol.Decision {
+			if reads {
+				_, _ = a.Arguments()
+			}
+			return protocol.Decision{Allow: a.Target.RPC != "lib.Secret"}
+		},
+		hides: func(_ *protocol.Principal, t *protocol.Target) bool {
+			if t.Kind == protocol.TargetTemplate {
+				templates = append(templates, t.RPC)
+			}
+			return false
+		},
+	}
+	m := start(t, Config{Guard: g, Upstreams: []Upstream{{Name: "a", Probe: -1, Open: func(context.Context) (Server, error) { return up, nil }}}})
+	for _, reads = range []bool{false, true} {
+		before := pin
+		if got := do(t, m, from(alice, protocol.MethodCallTool, `{"name":"Get"}`)); got != `{"said":"a: tool Get"}` {
+			t.Errorf("got %s", got)
+		}
+		if got := a.last(protocol.MethodCallTool).Pin; got != pin || pin == before {
+			t.Errorf("the call has the pin %v, want %v", got, pin)
+		}
+		if got := do(t, m, from(alice, protocol.MethodReadResource, `{"uri":"x:polled"}`)); !strings.Contains(got, "contents") || a.last(protocol.MethodReadResource).Pin != pin {
+			t.Errorf("got %s by the pin %v, want %v", got, a.last(protocol.MethodReadResource).Pin, pin)
+		}
+	}
+	if _ = do(t, m, from(alice, protocol.MethodListTemplates, `{}`)); !slices.Equal(templates, []string{"lib.Template"}) {
+		t.Errorf("templates are read by %q", templates)
+	}
+	g.take()
+	before := pin
+	s := hear(t, m, from(alice, protocol.MethodListen, `{"notifications":{"resourceSubscriptions":["x:polled","x:followed","x:denied"]}}`))
+	s.next(acknowledged + `{"notifications":{"resourceSubscriptions":["x:polled","x:followed"]}}`)
+	if got, want := g.take(), []string{
+		"resource a x:polled x:polled lib.Read", "resource a x:followed x:followed lib.Read", "resource a x:followed x:followed lib.Follow",
+		"resource a x:denied x:denied lib.Read", "resource a x:denied x:denied lib.Secret",
+	}; !slices.Equal(got, want) {
+		t.Errorf("decided %q\nwant    %q", got, want)
+	}
+	if got := a.last(protocol.MethodListen).Pin; got != pin || pin != before+1 {
+		t.Errorf("the subscription has the pin %v, want %v", got, before+1)
+	}
+}

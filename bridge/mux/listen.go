@@ -138,11 +138,18 @@ func (s *subscription) plan() map[*conn]*feed {
 	a := s.a
 	uris, tasks := make(map[*member][]string), make(map[*member][]string)
 	public := make(map[*member]map[string]string)
+	pins := make(map[*member]any)
 	if !a.principal.Internal() {
 		eachText(s.filter, "resourceSubscriptions", func(uri string) {
-			if m, own, err := s.v.findURI(a, uri); err == nil && s.allowed(m, own) {
+			m, own, err := s.v.findURI(a, uri)
+			if err != nil {
+				return
+			}
+			pin := pins[m]
+			if s.allowed(m, own, &pin) {
 				uris[m] = append(uris[m], own)
 			}
+			pins[m] = pin
 		})
 		eachText(s.filter, "taskIds", func(id string) {
 			c, ok := s.v.findTask(a, id)
@@ -181,23 +188,43 @@ func (s *subscription) plan() map[*conn]*feed {
 			continue
 		}
 		own := *a.r
-		own.Params = mcpjson.Replace(a.r.Params, "notifications", filter.JSON())
+		own.Params, own.Pin = mcpjson.Replace(a.r.Params, "notifications", filter.JSON()), pins[m]
 		feeds[m.conn] = &feed{member: m, request: &own, tasks: public[m], alone: m == a.s.alone}
 	}
 	return feeds
 }
 
-// allowed reports whether the guard lets the client listen to a URI.
-func (s *subscription) allowed(m *member, own string) bool {
+// allowed reports whether the guard lets the client listen to a URI: whether it may
+// read the resource, and run what tells of its changes, if that is another RPC. All URIs
+// of a member are resolved by the same pin.
+func (s *subscription) allowed(m *member, own string, pin *any) bool {
 	if !s.a.guarded() {
 		return true
 	}
-	request := *s.a.r
-	request.Method = protocol.MethodReadResource // as which a resolver knows it
-	var params mcpjson.Object
-	params.Add("uri", jsontok.AppendString(nil, own))
-	request.Params = params.JSON()
-	return s.allows(&call{asker: s.a, member: m, target: newTarget(m, protocol.TargetResource, listResources, own), request: &request})
+	about := func(method string, params json.RawMessage) *call {
+		request := *s.a.r
+		request.Method, request.Params, request.Pin = method, params, *pin
+		return &call{asker: s.a, member: m, target: newTarget(m, protocol.TargetResource, listResources, own), request: &request}
+	}
+	var uri, filter, listen mcpjson.Object
+	uri.Add("uri", jsontok.AppendString(nil, own))
+	read := about(protocol.MethodReadResource, uri.JSON())
+	if !s.allows(read) {
+		return false
+	}
+	*pin = read.request.Pin
+	resolver := m.resolver()
+	if resolver == nil {
+		return true
+	}
+	filter.Add("resourceSubscriptions", textList([]string{own}))
+	listen.Add("notifications", filter.JSON())
+	watch := about(protocol.MethodListen, listen.JSON())
+	res, err := m.resolve(s.a.ctx, resolver, watch.request)
+	if err != nil {
+		return false
+	}
+	return res == nil || res.RPC == "" || res.RPC == read.target.RPC || s.allows(watch)
 }
 
 // allows reports whether the guard lets the client listen to what a call is about.
