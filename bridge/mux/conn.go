@@ -39,7 +39,9 @@ type conn struct {
 	hub           *hub
 	lists         lists
 	started       time.Time
-	discovered    atomic.Pointer[protocol.Result] // what it last said of itself
+	// discovered is what it last said of itself to clients of each side.
+	discovered [sides]atomic.Pointer[protocol.Result]
+	asked      atomic.Int64 // when it last said so to those with sessions
 
 	ctx    context.Context //nolint:containedctx // ends the goroutines of the upstream
 	cancel context.CancelFunc
@@ -216,7 +218,7 @@ func (c *conn) discover() error {
 	res, err := c.direct(ctx, internalRequest(protocol.MethodDiscover, json.RawMessage(`{}`), protocol.Revision20260728), protocol.Discard)
 	switch fault, ok := errors.AsType[*protocol.UpstreamError](err); {
 	case err == nil:
-		if old := c.discovered.Swap(res); old != nil && string(old.Body) != string(res.Body) {
+		if old := c.discovered[sideModern].Swap(res); old != nil && string(old.Body) != string(res.Body) {
 			c.hub.send(topologyChanged)
 		}
 	case ctx.Err() != nil && c.ctx.Err() == nil:
@@ -225,6 +227,31 @@ func (c *conn) discover() error {
 		return err
 	}
 	return nil
+}
+
+// describedFor is how long what an upstream says of itself to clients with sessions is
+// good. To others it says so with every probe.
+const describedFor = time.Minute
+
+// described returns what the upstream says of itself to clients of a side, or nil.
+func (c *conn) described(ctx context.Context, s side) *protocol.Result {
+	if s == sideModern {
+		return c.discovered[s].Load()
+	}
+	if res := c.discovered[s].Load(); res != nil && time.Since(time.Unix(0, c.asked.Load())) < describedFor {
+		return res
+	}
+	res, err := c.direct(ctx, internalRequest(protocol.MethodDiscover, json.RawMessage(`{}`), sideRevisions[s]), protocol.Discard)
+	if err != nil {
+		c.log.DebugContext(ctx, "an upstream does not say what it is to clients with sessions", "error", err)
+		if res := c.discovered[s].Load(); res != nil {
+			return res
+		}
+		return c.discovered[sideModern].Load()
+	}
+	c.asked.Store(time.Now().UnixNano())
+	c.discovered[s].Store(res)
+	return res
 }
 
 // unreachable reports whether the error of a call says that the upstream could not
@@ -251,6 +278,7 @@ func (c *conn) setDown(err error) {
 
 func (c *conn) setUp() {
 	c.lists.expire(everyList)
+	c.asked.Store(0) // it may be another server
 	c.mu.Lock()
 	was := c.down
 	c.down = nil

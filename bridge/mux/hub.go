@@ -31,6 +31,7 @@ type hub struct {
 // listener is one subscription. ready has a value when something has changed.
 type listener struct {
 	hub     *hub
+	side    side
 	ready   chan struct{}
 	pending changes // guarded by hub.mu
 }
@@ -39,8 +40,9 @@ func newHub() *hub {
 	return &hub{listeners: make(map[*listener]struct{}), closed: make(chan struct{})}
 }
 
-func (h *hub) join() *listener {
-	l := &listener{hub: h, ready: make(chan struct{}, 1)}
+// join begins a subscription of clients of a side.
+func (h *hub) join(s side) *listener {
+	l := &listener{hub: h, side: s, ready: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.listeners[l] = struct{}{}
@@ -64,6 +66,15 @@ func (l *listener) take() changes {
 
 // send tells all listeners of changes, of which there may be none.
 func (h *hub) send(c changes) {
+	h.tell(c, func(*listener) bool { return true })
+}
+
+// sendTo tells the listeners of one side.
+func (h *hub) sendTo(s side, c changes) {
+	h.tell(c, func(l *listener) bool { return l.side == s })
+}
+
+func (h *hub) tell(c changes, concerns func(*listener) bool) {
 	h.version.Add(1)
 	if c == 0 {
 		return
@@ -71,6 +82,9 @@ func (h *hub) send(c changes) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.listeners {
+		if !concerns(l) {
+			continue
+		}
 		l.pending |= c
 		select {
 		case l.ready <- struct{}{}:

@@ -186,9 +186,8 @@ func (s *snapshot) refresh() {
 // faults returns what an upstream lists and nobody is served, and why.
 func (s *snapshot) faults(m *member, h *hub) []string {
 	var faults []string
-	internal := protocol.InternalPrincipal()
 	for k := range kindsOfLists {
-		l, _ := m.lists.peek(k, eraModern, internal)
+		l, era := m.lists.known(k)
 		if l == nil {
 			continue
 		}
@@ -197,7 +196,7 @@ func (s *snapshot) faults(m *member, h *hub) []string {
 			e := c.own[it.name]
 			switch {
 			case e != nil:
-				if s.contested(h, k, eraModern, e.public) {
+				if s.contested(h, k, era, e.public) {
 					faults = append(faults, fmt.Sprintf("%s %s is listed by another upstream too", listInfo[k].noun, e.public))
 				}
 			case k == listTools && !m.tools.Served(it.name):

@@ -406,7 +406,9 @@ func (v *View) discover(a *asker) (*protocol.Result, error) {
 	capabilities := json.RawMessage(`{"logging":{},"tools":{"listChanged":true}}`)
 	cache := protocol.Cache{TTLMillis: time.Minute.Milliseconds(), Private: a.guarded()}
 	var instructions, down []string
-	for _, m := range v.members(a.s) {
+	members := v.members(a.s)
+	described := describe(a, members)
+	for i, m := range members {
 		fault := m.settled(a.ctx, discoveryTimeout)
 		if err := context.Cause(a.ctx); err != nil {
 			return nil, err
@@ -419,7 +421,7 @@ func (v *View) discover(a *asker) (*protocol.Result, error) {
 			}
 			continue
 		}
-		res := m.discovered.Load()
+		res := described[i]
 		if res == nil { // it does not say what it is
 			capabilities = union(capabilities, anything)
 			continue
@@ -440,6 +442,24 @@ func (v *View) discover(a *asker) (*protocol.Result, error) {
 		body.Add("instructions", jsontok.AppendString(nil, strings.Join(instructions, "\n\n")))
 	}
 	return &protocol.Result{Body: body.JSON(), Meta: unavailableMeta(down), Cache: &cache, Server: a.s.cfg.Server}, nil
+}
+
+// describe returns what upstreams say of themselves to clients of the caller's side,
+// each nil where it says nothing.
+func describe(a *asker, members []*member) []*protocol.Result {
+	ctx, cancel := context.WithTimeout(a.ctx, discoveryTimeout)
+	defer cancel()
+	results := make([]*protocol.Result, len(members))
+	var wg sync.WaitGroup
+	for i, m := range members {
+		wg.Go(func() {
+			if m.settled(ctx, discoveryTimeout) == nil {
+				results[i] = m.described(ctx, a.era.side())
+			}
+		})
+	}
+	wg.Wait()
+	return results
 }
 
 // anything is what an upstream may have of which nothing is known.
@@ -469,7 +489,7 @@ func (v *View) discoverAlone(a *asker, m *member) (*protocol.Result, error) {
 		return res, err
 	}
 	if ctx.Err() != nil {
-		return m.discovered.Load(), nil
+		return m.discovered[sideModern].Load(), nil
 	}
 	if unreachable(err) {
 		return nil, nil //nolint:nilnil // it is down

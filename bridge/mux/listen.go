@@ -59,7 +59,7 @@ func (v *View) listen(a *asker, n protocol.Notifier) (*protocol.Result, error) {
 		v: v, a: a, filter: filter, notifier: n, feeds: make(map[*conn]*feed),
 		acked: make(chan struct{}), granted: make(map[string]map[string]bool),
 	}
-	changed := v.mux.hub.join()
+	changed := v.mux.hub.join(a.era.side())
 	defer changed.leave()
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer s.wg.Wait()
@@ -176,7 +176,7 @@ func (s *subscription) plan() map[*conn]*feed {
 				return nil
 			})
 		} else {
-			m.lists.follow.Do(func() { m.spawn(m.lists.followChanges) })
+			m.lists.followSide(a.era.side())
 		}
 		if len(uris[m]) > 0 {
 			filter.Add("resourceSubscriptions", textList(uris[m]))

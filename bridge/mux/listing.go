@@ -100,6 +100,27 @@ func eraOf(r protocol.Revision) era {
 	return eraOlder
 }
 
+// side is one of the two ways in which servers are spoken to: by requests that stand
+// alone, or in sessions. A server that knows both may serve different lists, and is
+// followed in both.
+type side int
+
+const (
+	sideModern side = iota
+	sideLegacy
+	sides
+)
+
+func (e era) side() side {
+	if e == eraModern {
+		return sideModern
+	}
+	return sideLegacy
+}
+
+// sideRevisions are those in which changes are followed.
+var sideRevisions = [sides]protocol.Revision{protocol.Revision20260728, protocol.LatestLegacy}
+
 // listing is what an upstream lists, by its own names. It is immutable.
 type listing struct {
 	id    uint64
@@ -130,13 +151,13 @@ type listKey struct {
 // lists are the lists of one upstream, as far as they have been asked for.
 type lists struct {
 	conn   *conn
-	follow sync.Once // begins to follow changes
+	follow [sides]sync.Once // begins to follow changes
 
 	mu      sync.Mutex
 	entries map[listKey]*cachedList
-	private [kindsOfLists]bool // must be read for each caller
-	told    [kindsOfLists]bool // the upstream tells of changes
-	late    time.Time          // when it last took too long
+	private [kindsOfLists]bool        // must be read for each caller
+	told    [sides][kindsOfLists]bool // the upstream tells of changes
+	late    time.Time                 // when it last took too long
 	clock   uint64
 }
 
@@ -180,6 +201,17 @@ func (l *lists) peek(k list, e era, principal *protocol.Principal) (*listing, bo
 	return c.listing, !c.tried.IsZero()
 }
 
+// known returns a list that all callers of some era share, or nil where there is none
+// yet, and the era.
+func (l *lists) known(k list) (*listing, era) {
+	for e := range eras {
+		if found, _ := l.peek(k, e, protocol.InternalPrincipal()); found != nil {
+			return found, e
+		}
+	}
+	return nil, eraModern
+}
+
 // current returns the list that a caller is shown, until when it is good, and whether
 // it is the caller's own. It returns nil where the upstream has to be asked.
 func (l *lists) current(k list, e era, principal *protocol.Principal) (found *listing, until time.Time, private bool) {
@@ -193,7 +225,7 @@ func (l *lists) current(k list, e era, principal *protocol.Principal) (found *li
 	l.clock++
 	c.used = l.clock
 	until = c.fresh
-	if l.told[k] && key.principal == "" {
+	if l.told[e.side()][k] && key.principal == "" {
 		until = time.Time{}
 	}
 	return c.listing, until, key.principal != ""
@@ -224,14 +256,14 @@ func (l *lists) good(key listKey, c *cachedList) bool {
 	if c.listing == nil || c.expired {
 		return false
 	}
-	return key.principal == "" && l.told[key.list] || time.Now().Before(c.fresh)
+	return key.principal == "" && l.told[key.era.side()][key.list] || time.Now().Before(c.fresh)
 }
 
 // get returns the list that the sender of a request is shown. Where it cannot be
 // read anew, that is the last one.
 func (l *lists) get(ctx context.Context, k list, r *protocol.Request) (*listing, error) {
 	e := eraOf(r.Meta.Revision)
-	l.follow.Do(func() { l.conn.spawn(l.followChanges) })
+	l.followSide(e.side())
 	for {
 		if found, _, _ := l.current(k, e, r.Caller.Principal); found != nil {
 			return found, nil
@@ -376,7 +408,7 @@ func (l *lists) readInto(ctx context.Context, key listKey, c *cachedList, r *pro
 		l.late = time.Time{}
 	}
 	c.fresh = begun.Add(time.Duration(found.cache.TTLMillis) * time.Millisecond)
-	if key.principal != "" && l.told[key.list] && found.cache.TTLMillis == 0 {
+	if key.principal != "" && l.told[key.era.side()][key.list] && found.cache.TTLMillis == 0 {
 		c.fresh = begun.Add(privateTTL)
 	}
 	if c.listing == nil || !same(c.listing, found) {
@@ -429,10 +461,16 @@ func (l *lists) evict() {
 
 // expire has lists read again before they are shown.
 func (l *lists) expire(what changes) {
+	for s := range sides {
+		l.expireSide(s, what)
+	}
+}
+
+func (l *lists) expireSide(s side, what changes) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, c := range l.entries {
-		if listInfo[key.list].changed&what != 0 {
+		if key.era.side() == s && listInfo[key.list].changed&what != 0 {
 			c.expired, c.again = true, true
 		}
 	}
@@ -441,10 +479,16 @@ func (l *lists) expire(what changes) {
 // refresh has the shared lists that are not good any more read in the background,
 // for calls that depend on them.
 func (l *lists) refresh(what changes, pause time.Duration) {
+	for s := range sides {
+		l.refreshSide(s, what, pause)
+	}
+}
+
+func (l *lists) refreshSide(s side, what changes, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, c := range l.entries {
-		if key.principal != "" || listInfo[key.list].changed&what == 0 || c.reading != nil || l.good(key, c) || time.Since(c.tried) < pause {
+		if key.era.side() != s || key.principal != "" || listInfo[key.list].changed&what == 0 || c.reading != nil || l.good(key, c) || time.Since(c.tried) < pause {
 			continue
 		}
 		c.reading = make(chan struct{})
@@ -455,11 +499,16 @@ func (l *lists) refresh(what changes, pause time.Duration) {
 	}
 }
 
+// followSide begins to follow changes for the clients of a side.
+func (l *lists) followSide(s side) {
+	l.follow[s].Do(func() { l.conn.spawn(func() { l.followChanges(s) }) })
+}
+
 // followChanges keeps one subscription to the changes of the lists, for all
-// callers, until the upstream is closed or turns out to tell of nothing.
-func (l *lists) followChanges() {
+// callers of a side, until the upstream is closed or turns out to tell of nothing.
+func (l *lists) followChanges(s side) {
 	c := l.conn
-	r := internalRequest(protocol.MethodListen, json.RawMessage(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`), protocol.Revision20260728)
+	r := internalRequest(protocol.MethodListen, json.RawMessage(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`), sideRevisions[s])
 	pauses := c.pauses
 	for {
 		select {
@@ -469,10 +518,10 @@ func (l *lists) followChanges() {
 		}
 		begun := time.Now()
 		_, err := c.direct(c.ctx, r, protocol.NotifierFunc(func(_ context.Context, n *protocol.Notification) error {
-			l.hear(n)
+			l.hear(s, n)
 			return nil
 		}))
-		l.tell(nil)
+		l.tell(s, nil)
 		if fault, ok := err.(*protocol.Error); ok && fault.Code == protocol.CodeMethodNotFound { //nolint:errorlint // no UpstreamError
 			return
 		}
@@ -483,10 +532,10 @@ func (l *lists) followChanges() {
 }
 
 // hear takes a notification of the subscription to changes.
-func (l *lists) hear(n *protocol.Notification) {
+func (l *lists) hear(s side, n *protocol.Notification) {
 	if n.Method == protocol.NotificationAcknowledged {
 		filter, _ := jsontok.Lookup(n.Params, "notifications")
-		l.tell(filter)
+		l.tell(s, filter)
 		return
 	}
 	var what changes
@@ -498,29 +547,29 @@ func (l *lists) hear(n *protocol.Notification) {
 	if what == 0 {
 		return
 	}
-	l.expire(what)
-	l.refresh(what, 0)
-	l.conn.hub.send(what)
+	l.expireSide(s, what)
+	l.refreshSide(s, what, 0)
+	l.conn.hub.sendTo(s, what)
 }
 
 // tell notes which changes the upstream tells of. What has changed before it began
 // to tell is read again.
-func (l *lists) tell(filter []byte) {
+func (l *lists) tell(s side, filter []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for k := range kindsOfLists {
 		v, _ := jsontok.Lookup(filter, listInfo[k].flag)
 		told := string(v) == "true"
-		if told && !l.told[k] {
+		if told && !l.told[s][k] {
 			for key, c := range l.entries {
 				// A list that is being read now may be older than this. One that was
 				// read before is good for its own time only.
-				if key.list == k && (c.reading != nil || !time.Now().Before(c.fresh)) {
+				if key.era.side() == s && key.list == k && (c.reading != nil || !time.Now().Before(c.fresh)) {
 					c.expired, c.again = true, true
 				}
 			}
 		}
-		l.told[k] = told
+		l.told[s][k] = told
 	}
 	l.conn.hub.send(0)
 }

@@ -159,14 +159,13 @@ type Status struct {
 // Status returns the state of all upstreams, in the order of their names.
 func (m *Mux) Status() []Status {
 	s := m.snapshot.Load()
-	internal := protocol.InternalPrincipal()
 	all := make([]Status, len(s.members))
 	for i, u := range s.members {
 		u.mu.Lock()
 		st := Status{Name: u.name, Version: u.version, Required: u.spec.Required, Up: u.down == nil, Err: u.down, Since: u.since, Server: u.server}
 		u.mu.Unlock()
 		for k, count := range map[list]*int{listTools: &st.Tools, listPrompts: &st.Prompts, listResources: &st.Resources, listTemplates: &st.Templates} {
-			if found, _ := u.lists.peek(k, eraModern, internal); found != nil {
+			if found, _ := u.lists.known(k); found != nil {
 				*count = len(u.compile(found, k, s).entries)
 			}
 		}

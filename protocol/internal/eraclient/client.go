@@ -65,9 +65,10 @@ type Client struct {
 	legacy *legacyClient
 
 	mu    sync.Mutex
-	eras  eras          // that the server speaks, 0 as long as nobody knows
-	used  eras          // that its callers have spoken
-	probe chan struct{} // closed when the probe under way is over, or nil
+	eras  eras             // that the server speaks, 0 as long as nobody knows
+	used  eras             // that its callers have spoken
+	said  *protocol.Result // to the last probe in the modern era, if it speaks both
+	probe chan struct{}    // closed when the probe under way is over, or nil
 }
 
 // eras is a set of eras.
@@ -143,6 +144,9 @@ func (c *Client) handle(ctx context.Context, r *protocol.Request, n protocol.Not
 		} else {
 			res, err = c.askModern(ctx, prepared, n)
 		}
+		if err == nil && found == bothEras && isProbe(r) {
+			return c.same(now, res), nil
+		}
 		if c.cfg.LegacyOnly || !wrongEra(now, err) {
 			return res, err
 		}
@@ -185,8 +189,8 @@ func (c *Client) choose(found eras, r *protocol.Request) eras {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if isProbe(r) {
-		if c.used == legacyEra {
-			return legacyEra
+		if c.cfg.Shared != nil && c.used == legacyEra {
+			return legacyEra // and so it starts no other process
 		}
 		return modernEra
 	}
@@ -194,10 +198,24 @@ func (c *Client) choose(found eras, r *protocol.Request) eras {
 	return era
 }
 
+// same returns what the server says of itself as if it was always asked in the same
+// era: what it says in sessions is no news.
+func (c *Client) same(now eras, res *protocol.Result) *protocol.Result {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now == modernEra {
+		c.said = res
+	}
+	if c.said != nil {
+		return c.said
+	}
+	return res
+}
+
 // isProbe reports whether a request asks only whether the server is there, on this
-// program's own account.
+// program's own account. One for clients of older revisions opens a session.
 func isProbe(r *protocol.Request) bool {
-	return r.Method == protocol.MethodDiscover && r.Caller != nil && r.Caller.Principal.Internal()
+	return r.Method == protocol.MethodDiscover && r.Meta.Revision.Modern() && r.Caller != nil && r.Caller.Principal.Internal()
 }
 
 // prepare asks for what a request carries, and says who must share nothing with
