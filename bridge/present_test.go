@@ -177,6 +177,8 @@ func TestPresent(t *testing.T) {
 		{"by pattern", "resources/read", `{"uri":"resource://library.example.com/shelves/1/books/2"}`, `"text":"{\"name\":\"shelves/1/books/2\"}"`},
 		{"not found", "resources/read", `{"uri":"notes://missing"}`, `"code":-32602,"message":"notes://missing: no note","data":{"uri":"notes://missing"}`},
 		{"no such resource", "resources/read", `{"uri":"other:x"}`, `"code":-32602,"message":"other:x: there is no such resource"`},
+		{"long URI", "resources/read", `{"uri":"notes://` + strings.Repeat("x", 8<<10-8) + `"}`, `note ` + strings.Repeat("x", 8<<10-8)},
+		{"too long a URI", "resources/read", `{"uri":"notes://` + strings.Repeat("x", 8<<10) + `"}`, `...: there is no such resource","data":{"uri":"notes://` + strings.Repeat("x", 2048-8-3) + `..."}`},
 		{"bad variable", "resources/read", `{"uri":"notes://a?kind=WIDE"}`, `no value of present.v1.Kind`},
 		{"unavailable", "resources/read", `{"uri":"notes://broken"}`, `"code":-32603,"message":"The service is not available`},
 		{"no URI", "resources/read", `{}`, `params.uri must be`},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/toolname"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/internal/nearest"
@@ -271,7 +272,7 @@ func noResource(uri string) error {
 // Handling).
 func dataOf(uri string) json.RawMessage {
 	var o mcpjson.Object
-	o.Add("uri", jsontok.AppendString(nil, clipped(uri)))
+	o.Add("uri", jsontok.AppendString(nil, clip.URI(uri)))
 	return o.JSON()
 }
 

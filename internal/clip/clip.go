@@ -27,6 +27,13 @@ func Name[T ~string | ~[]byte](s T) string {
 	return Text(string(s[:nameLimit+1]), nameLimit)
 }
 
+// uriLimit is as long as a URI can be that people and programs use.
+const uriLimit = 2048
+
+// URI returns a URI for the data of an error, by which a client knows what it has
+// asked for: the URI itself, or its beginning where it is very long.
+func URI(s string) string { return Text(s, uriLimit) }
+
 // Head returns the first n bytes of s, without the part of a character at their
 // end. Bytes that are no UTF-8 are cut anywhere.
 func Head(s string, n int) string {

@@ -231,9 +231,16 @@ func assign(values map[string]string, paths map[string][]string) json.RawMessage
 	return out
 }
 
+// maxURI bounds the URIs that are looked for, in bytes: to match one with a template
+// takes a microsecond a byte.
+const maxURI = 8 << 10
+
 // findResource returns the resource of a URI and the arguments to read it by,
 // or nil.
 func (c *catalog) findResource(uri string) (*resource, json.RawMessage) {
+	if len(uri) > maxURI {
+		return nil, nil
+	}
 	for _, r := range c.resources {
 		if arguments, ok := r.arguments(uri); ok {
 			return r, arguments
@@ -316,7 +323,7 @@ func noResource(r *protocol.Request, uri, why string) error {
 	if !r.Meta.Revision.Modern() {
 		e.Code = protocol.CodeResourceNotFound
 	}
-	e.Data = json.RawMessage(`{"uri":` + string(jsontok.AppendString(nil, uri)) + `}`)
+	e.Data = json.RawMessage(`{"uri":` + string(jsontok.AppendString(nil, clip.URI(uri))) + `}`)
 	return e
 }
 

@@ -11,6 +11,7 @@ import (
 
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 )
@@ -54,7 +55,7 @@ func (c *converter) inputToGoogle(r *mcpv1.InputRequest) (*googlepb.ServerInitia
 	case *mcpv1.InputRequest_Roots:
 	default:
 		if r.GetMethod() != "roots/list" { // which may have no parameters
-			return nil, noField(fmt.Sprintf("the method %q", r.GetMethod()))
+			return nil, noField(fmt.Sprintf("the method %q", clip.Name(r.GetMethod())))
 		}
 	}
 	return &googlepb.ServerInitiatedRequest{ListRootsRequest: &googlepb.ListRootsRequest{}}, nil
@@ -152,7 +153,7 @@ func (c *converter) neededToGoogle(out *googlepb.ResponseFields, needed *mcpv1.I
 	for key, request := range needed.GetInputRequests() {
 		var err error
 		if out.DependentRequests[key], err = c.inputToGoogle(request); err != nil {
-			return fmt.Errorf("the server asks for input %q: %w", key, err)
+			return fmt.Errorf("the server asks for input %q: %w", clip.Name(key), err)
 		}
 	}
 	out.ResumeData = &structpb.Struct{Fields: make(map[string]*structpb.Value)}
@@ -176,7 +177,7 @@ func (c *converter) neededToMCP(r *googlepb.ResponseFields) (*mcpv1.InputRequire
 	for _, key := range slices.Sorted(maps.Keys(r.GetDependentRequests())) {
 		request, capability, err := c.inputToMCP(r.GetDependentRequests()[key])
 		if err != nil {
-			return nil, nil, fmt.Errorf("dependent_requests[%q]: %w", key, err)
+			return nil, nil, fmt.Errorf("dependent_requests[%q]: %w", clip.Name(key), err)
 		}
 		out.InputRequests[key] = request
 		capabilities = append(capabilities, capability)
@@ -205,11 +206,11 @@ func (c *converter) readRetry(r *googlepb.RequestFields) (*retry, error) {
 	for _, key := range slices.Sorted(maps.Keys(r.GetDependentResponses())) {
 		response, err := c.answerToMCP(r.GetDependentResponses()[key])
 		if err != nil {
-			return nil, fmt.Errorf("dependent_responses[%q]: %w", key, err)
+			return nil, fmt.Errorf("dependent_responses[%q]: %w", clip.Name(key), err)
 		}
 		text, err := c.json(response)
 		if err != nil {
-			return nil, fmt.Errorf("dependent_responses[%q]: %w", key, err)
+			return nil, fmt.Errorf("dependent_responses[%q]: %w", clip.Name(key), err)
 		}
 		responses.Add(key, text)
 	}
@@ -270,7 +271,7 @@ func (c *converter) retryToGoogle(meta json.RawMessage, responses map[string]*mc
 			out.DependentResponses = make(map[string]*googlepb.ServerInitiatedResponse)
 		}
 		if out.DependentResponses[key], err = c.answerToGoogle(response); err != nil {
-			return nil, fmt.Errorf("params.inputResponses[%q]: %w", key, err)
+			return nil, fmt.Errorf("params.inputResponses[%q]: %w", clip.Name(key), err)
 		}
 	}
 	if state != nil {

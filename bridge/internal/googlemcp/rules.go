@@ -11,6 +11,7 @@ import (
 
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
 	googlepb "github.com/mcp-bridge/mcp-bridge/gen/modelcontextprotocol"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 )
 
 // rule finishes a message whose fields have been copied, in either direction.
@@ -220,7 +221,7 @@ func finishGoogleInput(c *converter, to *googlepb.PrimitiveSchemaDefinition, fro
 		to.BooleanSchema = &googlepb.PrimitiveSchemaDefinition_BooleanSchema{}
 		return c.toGoogle(to.BooleanSchema, from)
 	default:
-		return noField(fmt.Sprintf("an input of type %q", kind))
+		return noField(fmt.Sprintf("an input of type %q", clip.Name(kind)))
 	}
 }
 

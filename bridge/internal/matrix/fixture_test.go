@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 )
 
@@ -151,7 +152,7 @@ func (f *fixture) call(ctx context.Context, r *protocol.Request, n protocol.Noti
 	case "task":
 		return f.startTask(r)
 	}
-	return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q", p.Name)
+	return nil, protocol.Errorf(protocol.CodeInvalidParams, "there is no tool %q", clip.Name(p.Name))
 }
 
 // question is a request to the client.

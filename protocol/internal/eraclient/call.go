@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcptask"
@@ -238,7 +239,7 @@ func mayAsk(capabilities json.RawMessage, m *jsonrpc.Message) *protocol.Error {
 		if member != "" && protocol.HasCapability(capabilities, name, "") {
 			code = protocol.CodeInvalidParams // 2025-11-25 client/elicitation and client/sampling, Error Handling
 		}
-		return protocol.Errorf(code, "the client does not support %s", m.Method)
+		return protocol.Errorf(code, "the client does not support %s", clip.Name(m.Method))
 	}
 	return nil
 }

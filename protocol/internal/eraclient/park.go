@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/bounded"
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/internal/seal"
@@ -205,7 +206,7 @@ func readAnswers(params json.RawMessage) (map[string]json.RawMessage, *protocol.
 	}
 	err := jsontok.Object(raw, func(key, value []byte) error {
 		if jsontok.KindOf(value) != jsontok.KindObject {
-			return fmt.Errorf("the response to %q must be an object", key)
+			return fmt.Errorf("the response to %q must be an object", clip.Name(key))
 		}
 		answers[string(key)] = value
 		return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -62,7 +63,7 @@ func (s *clientSession) taskMode(ctx context.Context, r *peer.Request) (taskMode
 	follows := protocol.HasExtension(r.Meta.Capabilities, protocol.ExtensionTasks)
 	switch {
 	case support == taskForbidden && follows && mode.asked != nil && r.Meta.Revision == protocol.Revision20251125:
-		return mode, protocol.Errorf(protocol.CodeMethodNotFound, "the tool %q cannot be called as a task; call it without params.task", name)
+		return mode, protocol.Errorf(protocol.CodeMethodNotFound, "the tool %q cannot be called as a task; call it without params.task", clip.Name(name))
 	case support == taskForbidden:
 	case follows:
 		mode.kind = created

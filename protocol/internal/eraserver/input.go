@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
 	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
@@ -25,12 +26,15 @@ type input struct {
 	elicitation json.RawMessage
 }
 
+// maxSaid bounds how much of the error of a client another error repeats, in bytes.
+const maxSaid = 2048
+
 // read returns the result in the client's response.
 func (in *input) read(m *jsonrpc.Message) (json.RawMessage, *protocol.Error) {
 	if m.Error != nil {
 		e := jsonrpc.ReadError(m.Error)
 		// inputResponses have no place for an error, so the call fails with it.
-		fault := protocol.Errorf(cmp.Or(e.Code, protocol.CodeInternalError), "the client answered %s with an error: %s", in.method, e.Message)
+		fault := protocol.Errorf(cmp.Or(e.Code, protocol.CodeInternalError), "the client answered %s with an error: %s", in.method, clip.Text(e.Message, maxSaid))
 		fault.Data = e.Data
 		return nil, fault
 	}

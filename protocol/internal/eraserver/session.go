@@ -151,7 +151,7 @@ func (s *Session) answer(ctx context.Context, m *jsonrpc.Message, caller *protoc
 // know.
 func (s *Session) unanswerable(res *protocol.Result) *protocol.Error {
 	return protocol.Errorf(protocol.CodeInternalError,
-		"the answer is of type %q, which a client of revision %s cannot be given", res.Type, s.Revision)
+		"the answer is of type %q, which a client of revision %s cannot be given", clip.Name(res.Type), s.Revision)
 }
 
 // setLevel answers logging/setLevel.
