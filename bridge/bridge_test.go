@@ -244,7 +244,7 @@ func TestBackendRestarts(t *testing.T) {
 	}()
 	heard.wait(t, 1)
 	backend.Kill()
-	if res, err := call(t.Context(), t, b, "Ping_Echo", `{}`); err != nil || !res.IsError || !strings.Contains(res.Content[0].Text, backend.Addr) {
+	if res, err := call(t.Context(), t, b, "Ping_Echo", `{}`); err != nil || !res.IsError || !strings.Contains(res.Content[0].Text, "UNAVAILABLE") || strings.Contains(res.Content[0].Text, backend.Addr) {
 		t.Errorf("%+v %v", res, err)
 	}
 	if _, err := b.Refresh(t.Context()); err == nil {

@@ -85,8 +85,8 @@ func TestTokensOverHTTP(t *testing.T) {
 				t.Errorf("%s with a %s token: %d, challenge %q, %s", era.name, token, status, answered.Get("Www-Authenticate"), answer)
 			}
 		}
-		if status, _, answer := post(era.body, era.header); status != 200 || !strings.Contains(answer, `"isError":true`) {
-			t.Errorf("%s without a token: %d, %s", era.name, status, answer)
+		if status, answered, answer := post(era.body, era.header); status != 401 || answered.Get("Www-Authenticate") != "Bearer" {
+			t.Errorf("%s without a token: %d, challenge %q, %s", era.name, status, answered.Get("Www-Authenticate"), answer)
 		}
 	}
 }

@@ -200,7 +200,7 @@ func TestStreamFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"messages":[{"text":"0"},{"text":"1"}],"count":2,"complete":false,"stopReason":"error"}`
-	if !res.IsError || res.StructuredContent != nil || len(res.Content) != 3 || res.Content[2].Text != want {
+	if !res.IsError || res.StructuredContent != nil || len(res.Content) != 2 || res.Content[1].Text != want {
 		t.Errorf("got %+v", res)
 	}
 	if text := res.Content[0].Text; !strings.Contains(text, "told to fail") || !strings.Contains(text, "the last text has them") {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -153,17 +154,8 @@ func (o *Operations) run(r *protocol.Request) *Run {
 }
 
 // Failure is [Plan.Failure] for a status of [Operations.Start].
-func (o *Operations) Failure(e *rpc.StatusError, r *protocol.Request) (*protocol.Result, error) {
-	return o.failure(e, o.TokenForwarded(r))
-}
-
-// TokenForwarded reports whether the caller's own token goes to the backend.
-func (o *Operations) TokenForwarded(r *protocol.Request) bool {
-	return o.plan.env.Metadata.TokenForwarded(r.Caller)
-}
-
-func (o *Operations) failure(e *rpc.StatusError, token bool) (*protocol.Result, error) {
-	return o.plan.failure(&CallError{Status: e}, token)
+func (o *Operations) Failure(e *rpc.StatusError, r *protocol.Request, limit time.Duration) (*protocol.Result, error) {
+	return o.plan.Failure(&CallError{Status: e}, r, limit)
 }
 
 // Name returns the operation's name.
@@ -209,7 +201,7 @@ func (x *Run) Result() (*protocol.Result, error) {
 	response, err := x.op.Result()
 	if e, ok := errors.AsType[*rpc.StatusError](err); ok {
 		// It was not this call's token that was refused.
-		return x.of.failure(e, false)
+		return x.of.plan.failure(&CallError{Status: e}, status.Options{})
 	}
 	c, fault := x.of.plan.compiled()
 	if fault != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -232,12 +233,16 @@ func callError(err error, partial json.RawMessage) error {
 }
 
 // Failure makes a result of a status, or an error where the client itself
-// must act on it.
-func (p *Plan) Failure(e *CallError, r *protocol.Request) (*protocol.Result, error) {
-	return p.failure(e, p.env.Metadata.TokenForwarded(r.Caller))
+// must act on it. The limit is that of the call, if its time was up, or else 0.
+func (p *Plan) Failure(e *CallError, r *protocol.Request, limit time.Duration) (*protocol.Result, error) {
+	return p.failure(e, status.Options{
+		TokenForwarded: p.env.Metadata.TokenForwarded(r.Caller),
+		TokenAbsent:    p.env.Metadata.TokenAbsent(r.Caller),
+		Limit:          limit,
+	})
 }
 
-func (p *Plan) failure(e *CallError, tokenForwarded bool) (*protocol.Result, error) {
+func (p *Plan) failure(e *CallError, o status.Options) (*protocol.Result, error) {
 	if p.settings.Tool {
 		if res := status.ToolResult(e.Status.Status); res != nil {
 			return res, nil
@@ -247,14 +252,13 @@ func (p *Plan) failure(e *CallError, tokenForwarded bool) (*protocol.Result, err
 	if err != nil {
 		return nil, err
 	}
-	res, fault := status.Result(e.Status, status.Options{
-		Resolver:       p.env.Types,
-		Request:        c.method.Input(),
-		TokenForwarded: tokenForwarded,
-		Partial:        e.Partial,
-	})
+	o.Resolver, o.Request, o.Partial = p.env.Types, c.method.Input(), e.Partial
+	res, fault := status.Result(e.Status, o)
 	if fault != nil {
 		return nil, fault
+	}
+	if text := status.ForOperators(e.Status); text != "" {
+		p.env.Log.Warn("call failed", "procedure", p.procedure, "status", e.Status.Code().String(), "message", text)
 	}
 	return res, nil
 }

@@ -235,7 +235,7 @@ func (e *Engine) cannotComplete(ctx context.Context, c *completion, r *protocol.
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	result, err := c.tool.plan.Failure(failure, r)
+	result, err := c.tool.plan.Failure(failure, r, passed(ctx, r, c.tool.timeout))
 	if err != nil {
 		return err
 	}

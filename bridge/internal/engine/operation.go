@@ -43,7 +43,7 @@ func (e *Engine) callOperation(ctx context.Context, r *protocol.Request, n proto
 		if err := context.Cause(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return nil, err // the client has cancelled, and hears nothing
 		}
-		return t.operations.Failure(status, r)
+		return t.operations.Failure(status, r, passed(ctx, r, t.timeout))
 	}
 	return res, err
 }

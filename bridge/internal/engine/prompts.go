@@ -118,7 +118,7 @@ func (e *Engine) getPrompt(ctx context.Context, r *protocol.Request) (*protocol.
 		if err := context.Cause(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return nil, err
 		}
-		result, err := p.tool.plan.Failure(failure, r)
+		result, err := p.tool.plan.Failure(failure, r, passed(ctx, r, p.tool.timeout))
 		if err != nil {
 			return nil, err
 		}

@@ -311,7 +311,7 @@ func (e *Engine) cannotRead(ctx context.Context, r *protocol.Request, res *resou
 		e.markStale()
 	}
 	// The result that the tool would have has the words for it.
-	result, err := res.tool.plan.Failure(failure, r)
+	result, err := res.tool.plan.Failure(failure, r, passed(ctx, r, res.tool.timeout))
 	if err != nil {
 		return err
 	}

@@ -204,7 +204,7 @@ func (e *Engine) taskFault(r *protocol.Request, t *tool, status *rpc.StatusError
 	case code.Code_NOT_FOUND:
 		return protocol.Errorf(protocol.CodeInvalidParams, "%v: the service does not know the operation any more", errUnknownTask)
 	case code.Code_UNAUTHENTICATED:
-		if _, fault := t.operations.Failure(status, r); fault != nil {
+		if _, fault := t.operations.Failure(status, r, 0); fault != nil {
 			return fault
 		}
 	default:

@@ -130,7 +130,7 @@ func (e *Engine) callTool(ctx context.Context, r *protocol.Request, n protocol.N
 		if err := context.Cause(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return nil, err // the client has cancelled, and hears nothing
 		}
-		return t.plan.Failure(failure, r)
+		return t.plan.Failure(failure, r, passed(ctx, r, t.timeout))
 	}
 	return res, err
 }

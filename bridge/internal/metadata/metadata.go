@@ -171,6 +171,12 @@ func (p *Policy) TokenForwarded(caller *protocol.Caller) bool {
 	return p.Forwarded(caller).Get(authorization) != ""
 }
 
+// TokenAbsent reports whether [Policy.Request] would send the caller's own
+// Authorization upstream, but the caller's request, which came over HTTP, has none.
+func (p *Policy) TokenAbsent(caller *protocol.Caller) bool {
+	return p != nil && caller != nil && caller.Header != nil && passes(p.Forward, authorization) && !p.TokenForwarded(caller)
+}
+
 // connectionNames returns what the Connection header lists (RFC 9110, section
 // 7.6.1).
 func connectionNames(h http.Header) map[string]bool {

@@ -5,15 +5,16 @@
 // it an error. [Result] is that table. [Arguments] does the same for faults
 // that were found before the call.
 //
-// A result has a readable text first, then the status as compact JSON, and in
-// its _meta, under [MetaKey], the status as wire bytes, so that another bridge
-// restores it bit for bit.
+// A result has a readable text first, then as compact JSON the details that have
+// no readable form, and in its _meta, under [MetaKey], the status as wire bytes,
+// so that another bridge restores it bit for bit.
 //
-// DebugInfo is for the people who run the service, and it holds stack traces.
-// It is left out of all three. UNKNOWN, INTERNAL and DATA_LOSS are faults of
-// the service whose messages were not written for its users: of those, the
-// message is cut to its first line and to [MaxInternalMessage] bytes, in all
-// three as well. Every other status is exact.
+// What is for the people who run the service is left out of all three: DebugInfo,
+// which holds stack traces, and of statuses that are faults of the service or of
+// the way to it, stack traces and addresses in the message, and what is beyond
+// [MaxInternalMessage] bytes. The message of a failure to reach the service, which
+// is made here, is left out too. [ForOperators] has all of that for the log. Every
+// other status is exact.
 package status
 
 import (
@@ -21,7 +22,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -44,19 +47,22 @@ const (
 
 	// MaxInternalMessage bounds the message of a status that is a fault of
 	// the service, in bytes.
-	MaxInternalMessage = 512
+	MaxInternalMessage = 8 << 10
 
 	// MaxText bounds the readable text, in bytes.
 	MaxText = 16 << 10
 
-	// MaxJSON bounds the status as JSON, in bytes. One that is larger is left
-	// out of the content; it is still in _meta.
+	// MaxJSON bounds the details as JSON, in bytes. Larger ones are left out of
+	// the content; they are still in _meta.
 	MaxJSON = 32 << 10
 )
 
-// challenge is what HTTP fronts answer to a token that the backend refused
-// (RFC 6750, section 3.1).
-const challenge = `Bearer error="invalid_token"`
+// What HTTP fronts answer to a token that the backend refused, and to a request
+// without one that needs it (RFC 6750, section 3.1).
+const (
+	challenge       = `Bearer error="invalid_token"`
+	challengeAbsent = `Bearer`
+)
 
 // Options are what [Result] must know of the call.
 type Options struct {
@@ -69,6 +75,11 @@ type Options struct {
 	// TokenForwarded is set where the caller's own token was sent to the
 	// backend, so that it is this token which was refused.
 	TokenForwarded bool
+	// TokenAbsent is set where a token of the caller would have been sent to the
+	// backend, which the caller can send but has not.
+	TokenAbsent bool
+	// Limit is the bound of the call that has passed, or 0.
+	Limit time.Duration
 	// Partial is what a stream had sent before it failed, as JSON, or nil. It
 	// is the last text of the result.
 	Partial json.RawMessage
@@ -83,19 +94,25 @@ func Result(err *rpc.StatusError, o Options) (*protocol.Result, *protocol.Error)
 	if err != nil && err.Status != nil {
 		st, local = err.Status, err.Local
 	}
-	if code.Code(st.GetCode()) == code.Code_UNAUTHENTICATED && o.TokenForwarded && !local {
+	if refused := code.Code(st.GetCode()) == code.Code_UNAUTHENTICATED && !local; refused && o.TokenForwarded {
 		return nil, &protocol.Error{
 			Code:      protocol.CodeInvalidRequest,
 			Message:   "the service refused the access token; get a new one and try again",
 			Challenge: challenge,
 		}
+	} else if refused && o.TokenAbsent {
+		return nil, &protocol.Error{
+			Code:      protocol.CodeInvalidRequest,
+			Message:   "the service needs an access token; get one and try again",
+			Challenge: challengeAbsent,
+		}
 	}
-	st = sanitised(st)
+	st = sanitised(st, local)
 	readable := text(st, o)
 	if o.Partial != nil {
 		readable += "\nThe stream had sent some messages by then: the last text has them."
 	}
-	result := failure(readable, statusJSON(st, o.Resolver), string(o.Partial))
+	result := failure(readable, detailsJSON(st, o.Resolver), string(o.Partial))
 	if wire, err := (proto.MarshalOptions{Deterministic: true}).Marshal(st); err == nil {
 		result.Meta = json.RawMessage(`{"` + MetaKey + `":"` + base64.StdEncoding.EncodeToString(wire) + `"}`)
 	}
@@ -170,13 +187,46 @@ func failure(texts ...string) *protocol.Result {
 	return &protocol.Result{Body: bytes.TrimSpace(b.Bytes())}
 }
 
+// ForOperators returns what the people who run the bridge should know of a status
+// and clients do not get to see, or "".
+func ForOperators(err *rpc.StatusError) string {
+	if err == nil || err.Status == nil {
+		return ""
+	}
+	switch c := err.Code(); {
+	case c == code.Code_CANCELLED, err.Local && c == code.Code_DEADLINE_EXCEEDED:
+		return ""
+	case c == code.Code_UNAUTHENTICATED:
+		return "the service refused the credential of the bridge, which --header sets, or --forward-header for each caller: " + err.Status.GetMessage()
+	case err.Local, sanitised(err.Status, false).GetMessage() != err.Status.GetMessage():
+		return err.Status.GetMessage()
+	default:
+		return ""
+	}
+}
+
+// Addresses and stack traces in messages.
+var (
+	dialled = regexp.MustCompile(`\b(dial (?:tcp[46]?|udp[46]?|unix)|remote address:) *[^\s,;]*[^\s,;:]+|\b(lookup) [^\s,;:]*\.[^\s,;:]+`)
+	address = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b|\[[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*(?:%[^\]\s]+)?\](?::\d{1,5})?`)
+	trace   = regexp.MustCompile(`(?s)\n*goroutine \d+ \[.*`)
+)
+
+const hidden = "(address)"
+
 // sanitised returns the status as a client may see it. It does not change st.
-func sanitised(st *statuspb.Status) *statuspb.Status {
+func sanitised(st *statuspb.Status, local bool) *statuspb.Status {
 	message := st.GetMessage()
 	switch code.Code(st.GetCode()) {
-	case code.Code_UNKNOWN, code.Code_INTERNAL, code.Code_DATA_LOSS:
-		message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")
-		message = clip.Text(strings.TrimSpace(message), MaxInternalMessage)
+	case code.Code_RESOURCE_EXHAUSTED, code.Code_INVALID_ARGUMENT:
+		local = false // what is made here of those is about the messages
+	case code.Code_UNKNOWN, code.Code_INTERNAL, code.Code_DATA_LOSS, code.Code_UNAVAILABLE:
+		message = trace.ReplaceAllString(strings.TrimSpace(message), "")
+		message = address.ReplaceAllString(dialled.ReplaceAllString(message, "$1$2 "+hidden), hidden)
+		message = clip.Text(message, MaxInternalMessage)
+	}
+	if local {
+		message = ""
 	}
 	debug := (&errdetails.DebugInfo{}).ProtoReflect().Descriptor().FullName()
 	stripped := false
@@ -198,10 +248,19 @@ func sanitised(st *statuspb.Status) *statuspb.Status {
 	return out
 }
 
-// statusJSON returns the status as ProtoJSON, or "" if it is too large or
-// cannot be had.
-func statusJSON(st *statuspb.Status, resolver transcode.Resolver) string {
-	wire, err := proto.Marshal(st)
+// detailsJSON returns the details that have no readable form as ProtoJSON, or ""
+// if there are none, or they are too large.
+func detailsJSON(st *statuspb.Status, resolver transcode.Resolver) string {
+	rest := &statuspb.Status{}
+	for _, d := range st.GetDetails() {
+		if readable(d.GetTypeUrl(), d.GetValue()) == nil {
+			rest.Details = append(rest.Details, d)
+		}
+	}
+	if len(rest.GetDetails()) == 0 {
+		return ""
+	}
+	wire, err := proto.Marshal(rest)
 	if err != nil || len(wire) > MaxJSON {
 		return ""
 	}

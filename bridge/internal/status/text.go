@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,9 +26,9 @@ const maxItems = 50
 // words says what a code means to the one who called.
 var words = map[code.Code]string{
 	code.Code_CANCELLED:           "The call was cancelled",
-	code.Code_UNKNOWN:             "The service failed and did not say how",
+	code.Code_UNKNOWN:             "The service failed",
 	code.Code_INVALID_ARGUMENT:    "The service refused the arguments",
-	code.Code_DEADLINE_EXCEEDED:   "The call took too long and was given up; it may have had its effect nevertheless",
+	code.Code_DEADLINE_EXCEEDED:   "The service took too long and gave the call up",
 	code.Code_NOT_FOUND:           "Not found",
 	code.Code_ALREADY_EXISTS:      "It exists already",
 	code.Code_PERMISSION_DENIED:   "Permission denied",
@@ -37,17 +38,41 @@ var words = map[code.Code]string{
 	code.Code_OUT_OF_RANGE:        "A value is out of range",
 	code.Code_UNIMPLEMENTED:       "The service does not offer this method",
 	code.Code_INTERNAL:            "The service has an internal fault",
-	code.Code_UNAVAILABLE:         "The service is not available",
+	code.Code_UNAVAILABLE:         "The service is not available now",
 	code.Code_DATA_LOSS:           "The service lost data or found it damaged",
-	code.Code_UNAUTHENTICATED:     "The service refused the bridge's credential. This is for the operator of the bridge; calling again will not help",
+	code.Code_UNAUTHENTICATED:     "The service does not accept the credentials of this connection",
+}
+
+// warnings say what must be known in any case.
+var warnings = map[code.Code]string{
+	code.Code_DEADLINE_EXCEEDED: "The call may have taken effect: find out before calling again.",
+	code.Code_UNAVAILABLE:       "The call may have taken effect: find out before calling again, unless it only reads.",
+	code.Code_UNAUTHENTICATED:   "Calling again will not help until somebody has changed them.",
 }
 
 // hints say what to do where there is no RetryInfo.
 var hints = map[code.Code]string{
-	code.Code_DEADLINE_EXCEEDED:  "The service did not say when to retry. Find out whether the call had its effect before calling again.",
 	code.Code_RESOURCE_EXHAUSTED: "The service did not say when to retry; wait before calling again.",
 	code.Code_UNAVAILABLE:        "The service did not say when to retry; this is often over in some seconds.",
 	code.Code_ABORTED:            "Read the current state again, then retry.",
+}
+
+// sizes finds what callers and servers of RPCs say of a message that is too large.
+// No time makes it smaller.
+var sizes = regexp.MustCompile(`(?i)\b(?:message|request|response|payload|body|trying to send)\b.*\b(?:larger than|too (?:large|big|long))|\b(?:size|length|bytes)\b.*\b(?:exceeds?|larger than)\b|\bexceeds?\b.*\b(?:size|length|bytes)\b|larger than (?:configured )?max`)
+
+// tooLarge reports whether a status says that a message is too large.
+func tooLarge(st *statuspb.Status) bool {
+	if code.Code(st.GetCode()) != code.Code_RESOURCE_EXHAUSTED || !sizes.MatchString(st.GetMessage()) {
+		return false
+	}
+	for _, d := range st.GetDetails() {
+		switch readable(d.GetTypeUrl(), d.GetValue()).(type) {
+		case *errdetails.QuotaFailure, *errdetails.RetryInfo:
+			return false
+		}
+	}
+	return true
 }
 
 // builder makes a text of at most MaxText bytes.
@@ -96,12 +121,25 @@ func text(st *statuspb.Status, o Options) string {
 	if !ok {
 		what = "The call failed"
 	}
+	message, warning, hint := strings.TrimSpace(st.GetMessage()), warnings[c], hints[c]
+	switch {
+	case c == code.Code_UNKNOWN && message == "":
+		what = "The service failed and did not say how"
+	case c == code.Code_DEADLINE_EXCEEDED && o.Limit > 0:
+		what = fmt.Sprintf("The call took longer than its limit of %v and was given up", o.Limit.Round(time.Millisecond))
+	case tooLarge(st):
+		what = "A message is too large"
+		hint = "Calling again with the same arguments will not help. Ask for less: a smaller page, fewer fields or a narrower filter; or send less."
+	}
 	head := what + " (" + name + ")"
-	if m := strings.TrimSpace(st.GetMessage()); m != "" {
-		head += ": " + m
+	if message != "" {
+		head += ": " + message
 	}
 	var b builder
 	b.line(head)
+	if warning != "" {
+		b.line(warning)
+	}
 	retry := false
 	for _, d := range st.GetDetails() {
 		m := readable(d.GetTypeUrl(), d.GetValue())
@@ -113,7 +151,7 @@ func text(st *statuspb.Status, o Options) string {
 		}
 		detail(&b, m, o.Request)
 	}
-	if hint, ok := hints[c]; ok && !retry {
+	if hint != "" && !retry {
 		b.line(hint)
 	}
 	return b.String()

@@ -40,7 +40,7 @@ func (p Peer) Context(ctx context.Context) *rpc.StatusError {
 // ResponseTooLarge returns the status of a call whose response message
 // exceeds the limit.
 func (p Peer) ResponseTooLarge(limit int, cause error) *rpc.StatusError {
-	return New(code.Code_RESOURCE_EXHAUSTED, cause, "a response message of %s is larger than the limit of %d bytes", p.Name, limit)
+	return New(code.Code_RESOURCE_EXHAUSTED, cause, "a response message is larger than the limit of %d bytes", limit)
 }
 
 // CheckRequest reports what no transport could send: a wrong number of
