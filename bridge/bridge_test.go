@@ -473,7 +473,8 @@ func TestDiscover(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"resultType":"complete","ttlMs":60000,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","title":"S","version":"1"}},` +
-		`"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"capabilities":{"logging":{},"tools":{"listChanged":true}},"instructions":"Use \"it\"."}`
+		`"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"capabilities":{"logging":{},"tools":{"listChanged":true}},"instructions":"Use \"it\".\n\n` +
+		`The tools are the methods of these services.\n- ping.v1.Ping\n\nThese conventions hold for all tools:\n- A result leaves out fields that are unset or empty."}`
 	if got := string(protocol.AppendResult(nil, res, protocol.Revision20260728)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -55,7 +55,8 @@ func WithServerInfo(name, version string) Option {
 func WithTitle(title string) Option { return func(c *config) { c.engine.Title = title } }
 
 // WithInstructions sets the text that tells a model how to use the tools
-// together.
+// together. It comes before what a Bridge says itself: which services there are, and
+// the conventions that hold for all tools.
 func WithInstructions(text string) Option { return func(c *config) { c.engine.Instructions = text } }
 
 // WithLogger sets where the Bridge logs to. Arguments, results and headers

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -405,7 +404,10 @@ func (v *View) discover(a *asker) (*protocol.Result, error) {
 	}
 	capabilities := json.RawMessage(`{"logging":{},"tools":{"listChanged":true}}`)
 	cache := protocol.Cache{TTLMillis: time.Minute.Milliseconds(), Private: a.guarded()}
-	var instructions, down []string
+	var (
+		instructions said
+		down         []string
+	)
 	members := v.members(a.s)
 	described := describe(a, members)
 	for i, m := range members {
@@ -431,7 +433,7 @@ func (v *View) discover(a *asker) (*protocol.Result, error) {
 		}
 		raw, _ := jsontok.Lookup(res.Body, "instructions")
 		if text, _ := jsontok.String(raw); text != "" && v.sees(a, m) {
-			instructions = append(instructions, m.name+": "+text)
+			instructions = append(instructions, saying{m.name, text})
 		}
 		cache = worse(cache, res.Cache)
 	}
@@ -439,7 +441,7 @@ func (v *View) discover(a *asker) (*protocol.Result, error) {
 	body.Add("supportedVersions", protocol.AppendRevisions(nil))
 	body.Add("capabilities", announced(capabilities))
 	if len(instructions) > 0 {
-		body.Add("instructions", jsontok.AppendString(nil, strings.Join(instructions, "\n\n")))
+		body.Add("instructions", jsontok.AppendString(nil, instructions.text()))
 	}
 	return &protocol.Result{Body: body.JSON(), Meta: unavailableMeta(down), Cache: &cache, Server: a.s.cfg.Server}, nil
 }

@@ -43,7 +43,9 @@ type catalog struct {
 	taskPages  []json.RawMessage
 	operations bool      // some tool starts long-running operations
 	types      *typeTool // nil where no schema leaves anything out
-	warnings   []string
+	// instructions are what server/discover tells a model.
+	instructions string
+	warnings     []string
 
 	resources     []*resource // static ones first
 	prompts       []*prompt   // sorted by name
@@ -139,7 +141,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	parallel.Each(len(methods), func(i int) {
 		method := methods[i]
 		said := says.methods[method.FullName()]
-		t := &tool{Tool: describe(cfg, method, said), plan: plans[method.FullName()]}
+		t := &tool{Tool: describe(method, said), plan: plans[method.FullName()]}
 		t.Name = c.names[method.FullName()]
 		var err error
 		if err = t.render(schemas, cfg.Schema.MaxBytes, method, said.GetTool(), origin[method.FullName()]); err == nil {
@@ -175,6 +177,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		return nil, err
 	}
 	c.warnings = append(c.warnings, says.notes...)
+	c.instructions = instructions(cfg, methods, func(method protoreflect.FullName) bool { return c.byName[c.names[method]] != nil })
 	c.listed = c.tools
 	if c.types != nil {
 		c.listed = append(slices.Clip(c.tools), typeToolOf())
@@ -185,14 +188,14 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	return c, nil
 }
 
-func describe(cfg *config, method protoreflect.MethodDescriptor, said *optionsv1.MethodOptions) Tool {
+func describe(method protoreflect.MethodDescriptor, said *optionsv1.MethodOptions) Tool {
 	description := said.GetDescription()
 	switch {
 	case description != "":
 	case said.GetTool() != nil:
 		description = schema.ToolDescription(method)
 	default:
-		description = schema.Description(method, cfg.Output)
+		description = schema.Description(method)
 	}
 	return Tool{
 		Method:      string(method.FullName()),

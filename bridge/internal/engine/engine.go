@@ -167,9 +167,9 @@ func (e *Engine) discover() *protocol.Result {
 		body = append(body, `,"extensions":{"`+protocol.ExtensionTasks+`":{}}`...)
 	}
 	body = append(body, '}')
-	if e.cfg.Instructions != "" {
+	if c.instructions != "" {
 		body = append(body, `,"instructions":`...)
-		body = jsontok.AppendString(body, e.cfg.Instructions)
+		body = jsontok.AppendString(body, c.instructions)
 	}
 	return &protocol.Result{Body: append(body, '}'), Cache: listCache()}
 }

@@ -90,7 +90,7 @@ func TestGoldenTools(t *testing.T) {
 	var b strings.Builder
 	for i := range service.Methods().Len() {
 		m := service.Methods().Get(i)
-		fmt.Fprintf(&b, "%s\n%s\n%s\n\n", m.Name(), Description(m, transcode.Answers), indent(t, Annotations(m)))
+		fmt.Fprintf(&b, "%s\n%s\n%s\n\n", m.Name(), Description(m), indent(t, Annotations(m)))
 	}
 	golden(t, "tools.golden", []byte(b.String()))
 }

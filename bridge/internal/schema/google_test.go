@@ -20,7 +20,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	"github.com/mcp-bridge/mcp-bridge/internal/nodetools"
 )
 
@@ -280,7 +279,7 @@ func TestGoogleTools(t *testing.T) {
 		if len(service)+1+len(method) > maxName {
 			forms["longer than 64"]++
 		}
-		if d := Description(m, transcode.Answers); d == "" || len(d) > maxText {
+		if d := Description(m); d == "" || len(d) > maxText {
 			t.Errorf("%s: description %q", m.FullName(), d)
 		}
 		if Title(m) == "" || !json.Valid(Annotations(m)) {

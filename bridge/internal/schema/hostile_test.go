@@ -14,8 +14,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
-
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 func TestErrors(t *testing.T) {
@@ -499,8 +497,8 @@ func FuzzDescriptor(f *testing.F) {
 		for i := range fd.Services().Len() {
 			for j := range fd.Services().Get(i).Methods().Len() {
 				m := fd.Services().Get(i).Methods().Get(j)
-				if Description(m, transcode.Answers) == "" || Title(m) == "" || !json.Valid(Annotations(m)) {
-					t.Errorf("%s: %q %q %s", m.FullName(), Description(m, transcode.Answers), Title(m), Annotations(m))
+				if Description(m) == "" || Title(m) == "" || !json.Valid(Annotations(m)) {
+					t.Errorf("%s: %q %q %s", m.FullName(), Description(m), Title(m), Annotations(m))
 				}
 			}
 		}

@@ -163,7 +163,7 @@ func TestToolsOfLinkedInMethods(t *testing.T) {
 		if !toolName.MatchString(names[m.FullName()]) {
 			t.Errorf("%s: name %q", m.FullName(), names[m.FullName()])
 		}
-		if d := Description(m, transcode.Answers); d == "" || len(d) > maxText {
+		if d := Description(m); d == "" || len(d) > maxText {
 			t.Errorf("%s: description %q", m.FullName(), d)
 		}
 		if Title(m) == "" || !json.Valid(Annotations(m)) {

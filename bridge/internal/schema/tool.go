@@ -6,27 +6,15 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
-
-	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 // Description returns what a model reads of the method: its comment, or else
-// a sentence that names the procedure and says what its service is for, and
-// how the result shows the response, given what it has of what is zero or empty.
-// It is never empty and at most 2,000 bytes long.
-func Description(method protoreflect.MethodDescriptor, output transcode.Output) string {
+// a sentence that names the procedure and says what its service is for. It is never
+// empty and at most 2,000 bytes long.
+func Description(method protoreflect.MethodDescriptor) string {
 	tail := ""
-	if out := method.Output(); !Wrapped(out) && out.Fields().Len() > 0 {
-		switch output {
-		case transcode.Answers:
-			tail = "The result leaves out fields that are unset or empty."
-		case transcode.Canonical:
-			tail = "The result leaves out fields that are unset, empty, zero or false."
-		default:
-		}
-	}
 	if method.IsStreamingServer() {
-		tail = join("The responses are a stream: the result lists those that came until it ended or a limit was reached.", tail)
+		tail = "The responses are a stream: the result lists those that came until it ended or a limit was reached."
 	}
 	return describe(method, tail)
 }
@@ -34,6 +22,9 @@ func Description(method protoreflect.MethodDescriptor, output transcode.Output) 
 // ToolDescription is [Description] for a method whose response is the result
 // itself.
 func ToolDescription(method protoreflect.MethodDescriptor) string { return describe(method, "") }
+
+// About returns the first sentence of the comment of a service, or "".
+func About(service protoreflect.ServiceDescriptor) string { return firstSentence(comment(service)) }
 
 func describe(method protoreflect.MethodDescriptor, tail string) string {
 	service := method.Parent()

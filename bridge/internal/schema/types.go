@@ -52,9 +52,9 @@ func scalar(k protoreflect.Kind, dir direction) *value {
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		return &value{keywords: typeInteger + `,"minimum":0`}
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
-		return &value{keywords: signed, note: when(dir == input, "A 64-bit integer, as a string.")}
+		return &value{keywords: signed}
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		return &value{keywords: unsigned, note: when(dir == input, "An unsigned 64-bit integer, as a string.")}
+		return &value{keywords: unsigned}
 	case protoreflect.FloatKind, protoreflect.DoubleKind:
 		if dir == output {
 			return &value{keywords: floatOut}
@@ -96,8 +96,7 @@ func wrapper(v *value, dir direction) *value {
 }
 
 var wellKnown = map[protoreflect.FullName]special{
-	"google.protobuf.Timestamp": {value: explained(typeString+`,"format":"date-time"`,
-		"RFC 3339 with a time zone, such as 2026-01-31T12:00:00Z.")},
+	"google.protobuf.Timestamp": {value: fixed(value{keywords: typeString + `,"format":"date-time"`})},
 	"google.protobuf.Duration": {value: explained(typeString+`,"pattern":"^-?[0-9]+(\\.[0-9]{1,9})?s$"`,
 		"Seconds with the suffix s, such as 1.5s.")},
 	"google.protobuf.FieldMask": {value: fixed(value{keywords: typeString,
