@@ -140,6 +140,16 @@ type Notification struct {
 	Params json.RawMessage
 }
 
+// Change reports whether the notification says no more than that something has
+// changed: of two that wait to be sent, one is enough.
+func (n *Notification) Change() bool {
+	switch n.Method {
+	case NotificationToolsChanged, NotificationPromptsChanged, NotificationResourcesChanged, NotificationResourceUpdated:
+		return true
+	}
+	return false
+}
+
 // ResultType tells how to read a [Result] (basic/index, ResultType).
 type ResultType string
 

@@ -28,7 +28,8 @@ type Meta struct {
 	// Capabilities is the client's ClientCapabilities object, or nil.
 	Capabilities json.RawMessage
 	// LogLevel is the least severe level of log message that the client
-	// wants for this request. LogNone, the zero value, means none at all.
+	// wants for this request. LogNone, the zero value, means none at all, and
+	// LogUnset what the server sends by itself.
 	LogLevel LogLevel
 	// ProgressToken is the client's token, a JSON string or number, or nil
 	// where it does not want to hear of progress.
@@ -48,6 +49,10 @@ type ClientSession struct {
 	ID string
 	// Done is closed once the session is over.
 	Done <-chan struct{}
+	// Tell passes on a notification that belongs to no request, unless the client
+	// does not want it. It does not block. It is nil where the client has no stream
+	// for such notifications.
+	Tell func(n *Notification)
 }
 
 // SessionID returns the ID of the session, or "" where there is none.
@@ -75,6 +80,18 @@ const (
 	LogEmergency
 )
 
+// LogUnset stands for a client of a revision before 2026-07-28 that has set no level:
+// the server decides what to send (2025-11-25 server/utilities/logging).
+const LogUnset LogLevel = -1
+
+// Asked returns the level by which to ask a server that sends nothing by itself.
+func (l LogLevel) Asked() LogLevel {
+	if l == LogUnset {
+		return LogInfo
+	}
+	return l
+}
+
 var logLevels = [...]string{"", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // String returns the level as it goes over the wire, or "" for LogNone.
@@ -95,8 +112,8 @@ func ParseLogLevel(s string) (LogLevel, bool) {
 	return LogNone, false
 }
 
-// Wants reports whether a client that asked for l wants a message at level m.
-func (l LogLevel) Wants(m LogLevel) bool { return l != LogNone && m >= l }
+// Wants reports whether a client has asked, by l, for a message at level m.
+func (l LogLevel) Wants(m LogLevel) bool { return l > LogNone && m >= l }
 
 // HasCapability reports whether a ClientCapabilities object, which may be nil,
 // has the capability name, and in it member unless that is empty. An elicitation

@@ -20,9 +20,12 @@ func RestoreToken(params, token json.RawMessage) *protocol.Notification {
 	}
 }
 
-// WantsLog reports whether a log message passes the level that a caller has
-// asked for.
+// WantsLog reports whether a log message of a server passes the level that a caller
+// has asked for.
 func WantsLog(level protocol.LogLevel, params json.RawMessage) bool {
+	if level == protocol.LogUnset {
+		return true
+	}
 	raw, _ := jsontok.Lookup(params, "level")
 	name, _ := jsontok.String(raw)
 	l, ok := protocol.ParseLogLevel(name)

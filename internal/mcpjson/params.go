@@ -33,7 +33,7 @@ func ModernParams(r *protocol.Request, token, clientInfo json.RawMessage) (json.
 	} else {
 		set(protocol.MetaClientCapabilities, []byte("{}"))
 	}
-	text(protocol.MetaLogLevel, r.Meta.LogLevel.String())
+	text(protocol.MetaLogLevel, r.Meta.LogLevel.Asked().String())
 	if r.Meta.ProgressToken != nil {
 		set(protocol.MetaProgressToken, token)
 	}

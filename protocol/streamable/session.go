@@ -56,7 +56,12 @@ func newSession(p *protocol.Principal, all *accounts) *session {
 
 // post takes a notification that belongs to no request.
 func (s *session) post(n *protocol.Notification) {
-	s.out.appendOnce(jsonrpc.AppendNotification(nil, n))
+	message := jsonrpc.AppendNotification(nil, n)
+	if n.Change() {
+		s.out.appendOnce(message)
+		return
+	}
+	s.out.append(message)
 }
 
 // end closes the session and cancels its calls. It is called once.

@@ -5,9 +5,11 @@
 package duplex
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/clip"
@@ -39,7 +41,8 @@ type Conn struct {
 	wg    sync.WaitGroup
 
 	postMu sync.Mutex
-	posted map[string]bool // notifications that wait to be written
+	posted []posted // notifications that wait to be written
+	posts  bool     // somebody writes them
 
 	streamsMu    sync.Mutex
 	streams      map[string]context.CancelFunc
@@ -284,32 +287,62 @@ func (c *Conn) notify(_ context.Context, n *protocol.Notification) error {
 // ask sends a request of the server.
 func (c *Conn) ask(_ context.Context, request []byte) error { return c.deliver(request) }
 
+// posted is a notification that waits to be written.
+type posted struct {
+	message []byte
+	change  bool
+}
+
+// maxPosted is how many notifications wait for a client that does not read. What
+// comes beyond is dropped.
+const maxPosted = 1024
+
 // post takes a notification that belongs to no request. Writing may block on a
-// slow client, and post must not; one that waits to be written already is not
-// written twice, so a client that does not read costs one goroutine for every
-// kind of change at most.
+// slow client, and post must not, so one goroutine writes what waits. A change that
+// waits to be written already is not written twice.
 func (c *Conn) post(n *protocol.Notification) {
-	msg := jsonrpc.AppendNotification(nil, n)
+	p := posted{jsonrpc.AppendNotification(nil, n), n.Change()}
 	c.postMu.Lock()
 	defer c.postMu.Unlock()
-	if c.posted[string(msg)] {
+	if p.change && slices.ContainsFunc(c.posted, func(other posted) bool { return bytes.Equal(other.message, p.message) }) {
 		return
 	}
-	if c.posted == nil {
-		c.posted = make(map[string]bool)
+	if len(c.posted) >= maxPosted {
+		c.log.Debug("a notification was dropped, because too many wait for the client", "method", n.Method)
+		return
 	}
-	c.posted[string(msg)] = true
-	c.wg.Go(func() {
-		c.writeMu.Lock()
-		defer c.writeMu.Unlock()
-		// From here on a further change is news.
-		c.postMu.Lock()
-		delete(c.posted, string(msg))
+	c.posted = append(c.posted, p)
+	if !c.posts {
+		c.posts = true
+		c.wg.Go(c.writePosts)
+	}
+}
+
+// writePosts writes the notifications that wait.
+func (c *Conn) writePosts() {
+	for c.writePost() {
+		continue
+	}
+}
+
+// writePost writes one of them, and returns false where there is none.
+func (c *Conn) writePost() bool {
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	// From here on a further change is news.
+	c.postMu.Lock()
+	if len(c.posted) == 0 {
+		c.posts = false
 		c.postMu.Unlock()
-		if err := c.write(msg); err != nil {
-			c.log.Debug("notification not delivered", "method", n.Method, "error", err)
-		}
-	})
+		return false
+	}
+	p := c.posted[0]
+	c.posted = c.posted[1:]
+	c.postMu.Unlock()
+	if err := c.write(p.message); err != nil {
+		c.log.Debug("a notification was not delivered", "error", err)
+	}
+	return true
 }
 
 func (c *Conn) sendError(id json.RawMessage, fault *protocol.Error) {

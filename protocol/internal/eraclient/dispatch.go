@@ -44,7 +44,9 @@ func (s *clientSession) stray(m *jsonrpc.Message) {
 			call.push(m, false)
 			return
 		}
-		s.client.log.Debug("a log message that belongs to no one call was dropped")
+		if !s.outside(m) {
+			s.client.log.Debug("a log message that belongs to no one call was dropped")
+		}
 	case protocol.NotificationElicited:
 		raw, _ := jsontok.Lookup(m.Params, "elicitationId")
 		if call := s.elicited(raw); call != nil {
@@ -66,7 +68,9 @@ func (s *clientSession) stray(m *jsonrpc.Message) {
 		}
 		s.client.log.Debug("progress of nothing that is under way was dropped")
 	default:
-		s.client.log.Debug("a notification that belongs to no call was dropped", "method", m.Method)
+		if _, known := protocol.LookupMethod(m.Method); known || !s.outside(m) {
+			s.client.log.Debug("a notification that belongs to no call was dropped", "method", m.Method)
+		}
 	}
 }
 

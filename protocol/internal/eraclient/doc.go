@@ -10,7 +10,7 @@
 // are a call (call.go), which goes on while its caller comes and goes: dispatch.go
 // finds the call that a request of the server belongs to, park.go leaves the call
 // to wait until the caller's retry brings the answers, and forward.go passes
-// notifications on. listen.go turns what the server announces in its session into
+// notifications on, and outside.go those of no call. listen.go turns what the server announces in its session into
 // subscriptions. Tasks of 2025-11-25 become those of the extension: tasktools.go
 // decides which calls become tasks, taskcall.go makes such calls, tasks.go and
 // task.go answer requests about them, related.go finds who is asked for the sake

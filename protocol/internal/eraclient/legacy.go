@@ -117,6 +117,7 @@ func (c *legacyClient) do(ctx context.Context, r *peer.Request, n protocol.Notif
 		if err != nil {
 			return nil, err
 		}
+		s.meet(r)
 		begun := time.Now()
 		res, err := s.do(ctx, r, n)
 		release()

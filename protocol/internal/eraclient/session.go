@@ -57,6 +57,7 @@ type clientSession struct {
 	active    int
 	used      time.Time
 	calls     []*clientCall // that may be asked for input, oldest first
+	clients   clients
 	listeners map[*listener]struct{}
 	watched   map[string]*watch
 	level     protocol.LogLevel
@@ -351,7 +352,7 @@ func (s *clientSession) capable() json.RawMessage {
 // setLevel asks the server for log messages down to the level that a request
 // wants. The level of a session only goes down: calls filter what they get.
 func (s *clientSession) setLevel(ctx context.Context, want protocol.LogLevel, header http.Header) {
-	if want == protocol.LogNone || !s.offer("logging", "") {
+	if want == protocol.LogNone || want == protocol.LogUnset || !s.offer("logging", "") {
 		return
 	}
 	select {

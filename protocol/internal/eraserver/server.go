@@ -74,7 +74,7 @@ func (s *Server) Open(ctx context.Context, m *jsonrpc.Message, caller *protocol.
 	}
 	session.post = post
 	done := make(chan struct{})
-	session.client = &protocol.ClientSession{ID: rand.Text(), Done: done}
+	session.client = &protocol.ClientSession{ID: rand.Text(), Done: done, Tell: session.outside}
 	session.done = sync.OnceFunc(func() { close(done) })
 	session.capabilities = expressible(session.capabilities, session.Revision)
 	without, with := taskCapabilities(session.capabilities)

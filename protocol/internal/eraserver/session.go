@@ -8,6 +8,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/front"
 	"github.com/mcp-bridge/mcp-bridge/internal/jsontok"
+	"github.com/mcp-bridge/mcp-bridge/internal/mcpjson"
 	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/internal/rounds"
 	"github.com/mcp-bridge/mcp-bridge/protocol/jsonrpc"
@@ -170,12 +171,28 @@ func (s *Session) setLevel(params json.RawMessage) (*protocol.Result, *protocol.
 	return &protocol.Result{}, nil
 }
 
+// logLevel is the level that the client has set.
+func (s *Session) logLevel() protocol.LogLevel {
+	if level := protocol.LogLevel(s.level.Load()); level != protocol.LogNone {
+		return level
+	}
+	return protocol.LogUnset
+}
+
+// outside tells the client what belongs to no request.
+func (s *Session) outside(n *protocol.Notification) {
+	if n.Method == protocol.NotificationMessage && !mcpjson.WantsLog(s.logLevel(), n.Params) {
+		return
+	}
+	s.tell(s.server.ctx, n)
+}
+
 // meta completes what a request says about itself by what its session knows.
 func (s *Session) meta(m protocol.Meta) protocol.Meta {
 	m.Revision = s.Revision
 	m.ClientInfo = s.clientInfo
 	m.Capabilities = s.capabilities
-	m.LogLevel = protocol.LogLevel(s.level.Load())
+	m.LogLevel = s.logLevel()
 	m.Session = s.client
 	return m
 }
