@@ -37,7 +37,8 @@
 // read_time.go and read_wellknown.go. Where a value has several forms, attempt.go
 // tries one after the other; read_exact.go has the rules of [Options.Exact]. What
 // does not fit is collected in an error for a model (error.go), with what was
-// expected (expect.go) and where a member belongs (misplaced.go). AppendJSON finds
+// expected (expect.go) and where a member belongs (misplaced.go). The paths of masks
+// are checked against what a mask is of (masks.go). AppendJSON finds
 // the fields in the wire bytes without decoding them (wire.go, wire_valid.go), and
 // the writer appends JSON in the order of the plan (write.go and the files that
 // begin with write_).

@@ -24,7 +24,12 @@ import (
 type reader struct {
 	*Compiler
 
-	root       *plan // of the outermost message
+	root *plan // of the outermost message
+	// masks are those of the outermost message, and mask is the one that is being
+	// read, or nil.
+	masks []Mask
+	mask  *Mask
+
 	out        []byte
 	path       path
 	violations []Violation
@@ -79,7 +84,7 @@ func (r *reader) read(codec *Codec, arguments []byte) error {
 		return &ArgumentError{Violations: []Violation{{Problem: "not valid JSON: " + err.Error()}}}
 	}
 	cur := newCursor(arguments)
-	r.root = codec.root
+	r.root, r.masks = codec.root, codec.masks
 	if codec.wrapped {
 		r.wrapped(cur, codec.root)
 	} else {
@@ -568,9 +573,13 @@ func (r *reader) submessage(c *cursor, f *field, depth int) {
 		r.out = protowire.AppendTag(r.out, f.number, protowire.EndGroupType)
 		return
 	}
+	if r.masks != nil {
+		r.mask = r.maskOf(f)
+	}
 	start := r.begin()
 	r.message(c, r.sub(f), depth)
 	r.end(start)
+	r.mask = nil
 }
 
 func (r *reader) list(c *cursor, f *field, depth int) {

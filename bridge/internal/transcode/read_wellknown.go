@@ -263,6 +263,9 @@ func (r *reader) maskPaths(c *cursor) {
 			r.report(Violation{Problem: fmt.Sprintf("%q is no path of field names", clip(p, maxNameText)), Expected: wantFieldMask})
 			return
 		}
+		if path, ok = r.checkPath(p, path); !ok {
+			return
+		}
 		r.out = protowire.AppendString(protowire.AppendTag(r.out, 1, protowire.BytesType), path)
 	}
 }

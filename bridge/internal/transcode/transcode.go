@@ -82,6 +82,7 @@ type Codec struct {
 	wrapped bool
 	output  Output
 	limit   int // of the JSON, in bytes, or zero
+	masks   []Mask
 }
 
 // maxMaxDepth bounds the stack, whatever the options allow.
