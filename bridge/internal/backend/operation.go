@@ -209,7 +209,7 @@ func (x *Run) Result() (*protocol.Result, error) {
 	}
 	switch {
 	case response == nil:
-		return x.of.plan.result(nothing(c.method, nil), []byte("{}"), nil, x.trailer), nil
+		return x.of.plan.result(nothing(c.method, nil), []byte("{}"), "", nil, x.trailer), nil
 	case codec.response == nil:
 	default:
 		typ, err := x.of.plan.env.Types.FindMessageByURL(response.URL)
@@ -226,7 +226,7 @@ func (x *Run) Result() (*protocol.Result, error) {
 	if err != nil {
 		return c.tooLarge(err)
 	}
-	return x.of.plan.result(nothing(c.method, codec.response), value, warnings, x.trailer), nil
+	return x.of.plan.result(nothing(c.method, codec.response), value, "", warnings, x.trailer), nil
 }
 
 // Unfinished returns the operation itself as a result, with a text before it

@@ -87,6 +87,10 @@ type compiled struct {
 	out     *transcode.Codec
 	nothing string
 	rules   *validate.Checker
+	// masks are those of the request, and more says how the rest of a stream is
+	// asked for, or is nil.
+	masks []transcode.Mask
+	more  *continuation
 }
 
 // NewPlan returns the plan of a method.
@@ -115,7 +119,11 @@ func NewPlan(env *Env, method protoreflect.MethodDescriptor, settings Settings) 
 			if err != nil {
 				return nil, err
 			}
-			c := &compiled{method: method, in: in, out: settings.codec(out), nothing: nothing(method, method.Output())}
+			masks := transcode.Masks(method)
+			c := &compiled{
+				method: method, in: in.Masking(masks), out: settings.codec(out), nothing: nothing(method, method.Output()),
+				masks: masks, more: continuationOf(method),
+			}
 			if env.Rules != nil {
 				c.rules = env.Rules.For(method.Input())
 			}
@@ -211,7 +219,7 @@ func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.
 		values.Put(buf)
 		return c.tooLarge(err)
 	}
-	res := p.result(c.nothing, value, warnings, trailer) // holds a copy
+	res := p.result(c.nothing, value, clearing(c.masks, arguments), warnings, trailer) // holds a copy
 	if cap(value) <= maxKeptValue {
 		*buf = value
 	}
@@ -281,13 +289,13 @@ func (c *compiled) tooLarge(err error) (*protocol.Result, error) {
 }
 
 // result makes a CallToolResult of a value. The text nothing stands for one without
-// members, unless it is empty.
-func (p *Plan) result(nothing string, value []byte, warnings []string, trailer *rpc.Trailer) *protocol.Result {
+// members, and the note follows it; either may be empty.
+func (p *Plan) result(nothing string, value []byte, note string, warnings []string, trailer *rpc.Trailer) *protocol.Result {
 	text := value
 	if nothing != "" && string(value) == "{}" {
 		text = []byte(nothing)
 	}
-	return &protocol.Result{Body: structured(text, value), Meta: p.meta(trailer, warnings)}
+	return &protocol.Result{Body: structured(text, value, note), Meta: p.meta(trailer, warnings)}
 }
 
 // nothing is the text of a result that has no members, or "" where its type has
@@ -302,13 +310,18 @@ func nothing(method protoreflect.MethodDescriptor, response protoreflect.Message
 // Structured returns a CallToolResult of a JSON object: as structuredContent
 // and, for clients that do not read that, as text (server/tools, Structured
 // Content).
-func Structured(value []byte) json.RawMessage { return structured(value, value) }
+func Structured(value []byte) json.RawMessage { return structured(value, value, "") }
 
-// structured is [Structured] with another text.
-func structured(text, value []byte) json.RawMessage {
-	body := make([]byte, 0, len(value)+len(text)+len(text)/4+80)
+// structured is [Structured] with another text, and another one after it unless it is
+// empty.
+func structured(text, value []byte, note string) json.RawMessage {
+	body := make([]byte, 0, len(value)+len(text)+len(text)/4+len(note)+120)
 	body = append(body, `{"content":[{"type":"text","text":`...)
 	body = jsontok.AppendString(body, text)
+	if note != "" {
+		body = append(body, `},{"type":"text","text":`...)
+		body = jsontok.AppendString(body, note)
+	}
 	body = append(body, `}],"structuredContent":`...)
 	return append(append(body, value...), '}')
 }

@@ -46,6 +46,7 @@ type collector struct {
 	bodies bool
 
 	list     []byte // the JSON of the messages, with commas between
+	last     int    // where the last one begins
 	body     httpBody
 	count    int
 	warnings []string
@@ -83,7 +84,7 @@ func (c *collector) add(ctx context.Context, message []byte) error {
 			c.stop = stopBytes
 			return errEnough
 		}
-		c.list, shown = list, list[start:]
+		c.list, c.last, shown = list, start, list[start:]
 		for _, w := range warnings {
 			if len(c.warnings) < transcode.MaxViolations {
 				c.warnings = append(c.warnings, MessagesArgument+"["+strconv.Itoa(c.count)+"]: "+w)
@@ -158,7 +159,7 @@ func (p *Plan) stream(ctx context.Context, of *compiled, call *rpc.Call, c *coll
 	if c.bodies {
 		return p.bodiesResult(of, c, trailer, r), nil
 	}
-	return p.result("", c.append(nil, c.stop), c.warnings, trailer), nil
+	return p.result("", c.append(nil, c.stop), of.more.note(c.list[c.last:]), c.warnings, trailer), nil
 }
 
 // deadlineSlack is how much earlier than here a deadline may be seen to pass
