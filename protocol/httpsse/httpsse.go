@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"mime"
 	"net/http"
 	"sync"
 	"time"
@@ -235,8 +234,8 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no such session; open one by GET", http.StatusNotFound)
 		return
 	}
-	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
-		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
+	if reason := httpbody.Unsupported(w, r); reason != "" {
+		http.Error(w, reason, http.StatusUnsupportedMediaType)
 		return
 	}
 	body, err := httpbody.Read(w, r, httpbody.Limits{Bytes: h.cfg.MaxMessageBytes, Timeout: h.cfg.BodyTimeout})

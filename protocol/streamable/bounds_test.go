@@ -34,6 +34,19 @@ func TestErrorsClipNames(t *testing.T) {
 	}
 }
 
+// A compressed message is refused, and the client told what to do.
+func TestCompressedMessage(t *testing.T) {
+	t.Parallel()
+	url, _ := start(t, streamable.Config{Handler: prototest.NewHandler()})
+	modern, header := prototest.ModernCall("1", "echo")
+	for _, h := range [][]string{nil, header, open(t, url, "2025-11-25")} {
+		r := prototest.Do(t, http.MethodPost, url, modern, append(h, "Content-Encoding", "gzip")...)
+		if r.Status != http.StatusUnsupportedMediaType || r.Header.Get("Accept-Encoding") != "identity" || !strings.Contains(r.Body, "without compression") {
+			t.Errorf("%d %v %s", r.Status, r.Header, r.Body)
+		}
+	}
+}
+
 // POSTs that send one byte of a body that they announce are answered, and their
 // connections end.
 func TestBodiesThatNeverArrive(t *testing.T) {

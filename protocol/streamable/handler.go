@@ -218,8 +218,8 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotAcceptable, nil, protocol.Errorf(protocol.CodeInvalidRequest, "Accept must list application/json and text/event-stream"), rev)
 		return
 	}
-	if !isJSON(r.Header.Get("Content-Type")) {
-		writeError(w, http.StatusUnsupportedMediaType, nil, protocol.Errorf(protocol.CodeInvalidRequest, "Content-Type must be application/json"), rev)
+	if reason := httpbody.Unsupported(w, r); reason != "" {
+		writeError(w, http.StatusUnsupportedMediaType, nil, protocol.Errorf(protocol.CodeInvalidRequest, "%s", reason), rev)
 		return
 	}
 	body, err := httpbody.Read(w, r, httpbody.Limits{Bytes: h.cfg.MaxMessageBytes, Timeout: h.cfg.BodyTimeout})
@@ -263,16 +263,6 @@ func (h *Handler) unreadable(w http.ResponseWriter, err error, rev protocol.Revi
 		status, fault = http.StatusRequestTimeout, protocol.Errorf(protocol.CodeInvalidRequest, "%v", err)
 	}
 	writeError(w, status, nil, fault, rev)
-}
-
-// isJSON reports whether a Content-Type is that of JSON, whatever its
-// parameters.
-func isJSON(contentType string) bool {
-	if contentType == "application/json" { // almost always, and then nothing is to be parsed
-		return true
-	}
-	t, _, err := mime.ParseMediaType(contentType)
-	return err == nil && t == "application/json"
 }
 
 // isModern reports whether a revision that a request's _meta names makes it

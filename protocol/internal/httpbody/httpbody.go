@@ -5,8 +5,10 @@ package httpbody
 import (
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -36,6 +38,34 @@ type Limits struct {
 	// Timeout is how long the client may take, and one second more for every
 	// 4 KiB that have arrived.
 	Timeout time.Duration
+}
+
+// Unsupported says why the body of r cannot be one message in JSON, for the
+// response 415, or nothing. The header of that response tells what is accepted,
+// where a body is encoded (RFC 9110, section 12.5.3).
+func Unsupported(w http.ResponseWriter, r *http.Request) string {
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return "Content-Type must be application/json"
+	}
+	for _, value := range r.Header["Content-Encoding"] {
+		for coding := range strings.SplitSeq(value, ",") {
+			if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+				w.Header().Set("Accept-Encoding", "identity")
+				return "Content-Encoding must be identity: send the message as it is, without compression"
+			}
+		}
+	}
+	return ""
+}
+
+// isJSON reports whether a Content-Type is that of JSON, whatever its
+// parameters.
+func isJSON(contentType string) bool {
+	if contentType == "application/json" { // almost always, and then nothing is to be parsed
+		return true
+	}
+	t, _, err := mime.ParseMediaType(contentType)
+	return err == nil && t == "application/json"
 }
 
 // Read reads the body of r. It returns an [*http.MaxBytesError] for one that is

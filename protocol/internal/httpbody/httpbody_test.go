@@ -180,3 +180,32 @@ func TestSlowBodiesArrive(t *testing.T) {
 		t.Errorf("answer %q, error %v", text, err)
 	}
 }
+
+func TestUnsupported(t *testing.T) {
+	t.Parallel()
+	const (
+		media  = "Content-Type must be application/json"
+		coding = "Content-Encoding must be identity: send the message as it is, without compression"
+	)
+	for _, tt := range []struct {
+		header http.Header
+		want   string
+	}{
+		{http.Header{"Content-Type": {"application/json"}}, ""},
+		{http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Content-Encoding": {"Identity", ""}}, ""},
+		{http.Header{}, media},
+		{http.Header{"Content-Type": {"text/plain"}, "Content-Encoding": {"gzip"}}, media},
+		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}, coding},
+		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"identity, br"}}, coding},
+		{http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"identity", "zstd"}}, coding},
+	} {
+		w := httptest.NewRecorder()
+		accepted := ""
+		if tt.want == coding {
+			accepted = "identity"
+		}
+		if got := httpbody.Unsupported(w, &http.Request{Header: tt.header}); got != tt.want || w.Header().Get("Accept-Encoding") != accepted {
+			t.Errorf("%v: %q and %v, want %q", tt.header, got, w.Header(), tt.want)
+		}
+	}
+}
