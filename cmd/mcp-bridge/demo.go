@@ -35,7 +35,8 @@ func (a *app) demo() *cobra.Command {
 		Short: "Serve a demo backend and the bridge to it, on one port",
 		Long: `demo serves library.v1.Library, a small lending library in memory, over gRPC,
 gRPC-Web and Connect with server reflection, and the same as MCP tools over
-Streamable HTTP at /mcp: all on one port. It prints what to try next.`,
+Streamable HTTP at /mcp and by mcp.v1.McpService: all on one port. It prints what
+to try next.`,
 		Example: `  mcp-bridge demo
   mcp-bridge demo --listen 127.0.0.1:0`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -81,7 +82,6 @@ func (a *app) runDemo(ctx context.Context, web *httpFlags, output bridge.Output,
 		return err
 	}
 	s := siteOf(g, config.WithDefaults(cfg).GetServer())
-	s.bare = true
 	a.warnExposed(s)
 	var tools []bridge.Tool
 	if b, ok := g.Status()[0].Server.(*demoBridge); ok {
@@ -99,12 +99,13 @@ func (a *app) runDemo(ctx context.Context, web *httpFlags, output bridge.Output,
 	return g.Serve(ctx)
 }
 
-// beside serves the backend on every path that is not one of MCP.
+// beside serves the backend on every path that is not one of MCP. Server reflection
+// is the backend's, so that its URL is that of an API.
 func beside(backend http.Handler, web *httpFlags) func(http.Handler) http.Handler {
 	return func(mcp http.Handler) http.Handler {
 		paths := http.NewServeMux()
 		paths.Handle("/", backend)
-		for _, path := range []string{web.path, ssePath, healthPath} {
+		for _, path := range []string{web.path, ssePath, healthPath, "/" + bridge.GRPCService + "/", "/" + bridge.GoogleService + "/"} {
 			paths.Handle(path, mcp)
 		}
 		return paths
@@ -155,6 +156,9 @@ func (a *app) nextSteps(s *site, upstream string) string {
 	heading("As MCP over HTTP:")
 	curl(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	curl(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"%s","arguments":%s}}`, demoTool, demoArguments)
+	heading("As MCP by mcp.v1.McpService, over gRPC, gRPC-Web and Connect:")
+	line("mcp-bridge tools mcp+%s", upstream)
+	line("curl -s %s/%s/CallTool -H 'Content-Type: application/json' \\\n    -d '{\"name\":\"%s\",\"arguments\":%s}'", s.base, bridge.GRPCService, demoTool, demoArguments)
 	heading("In an MCP host:")
 	rows := []struct{ host, text string }{
 		{"Claude Code", "claude mcp add --transport http library " + url},

@@ -132,7 +132,6 @@ type site struct {
 	path    string
 	sse     bool
 	typed   []string
-	bare    bool   // whether there is no McpService
 	exposed string // an address that is not on this machine only, or ""
 }
 

@@ -329,9 +329,6 @@ func (s *site) sseLine() string {
 
 // grpcLine says where McpService and typed services are served.
 func (s *site) grpcLine() string {
-	if s.bare {
-		return ""
-	}
 	var text strings.Builder
 	for _, name := range append([]string{"mcp.v1.McpService"}, s.typed...) {
 		text.WriteString(name + " on " + s.base + "\n")
