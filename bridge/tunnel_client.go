@@ -91,6 +91,12 @@ func (c *TunnelClient) Handle(ctx context.Context, r *protocol.Request, n protoc
 	return c.client.Handle(ctx, r, n)
 }
 
+// Revisions returns the revisions in which the server has answered, newest first.
+func (c *TunnelClient) Revisions() []protocol.Revision { return c.client.Revisions() }
+
+// Restarts returns how often the stream has been opened again after it had ended.
+func (c *TunnelClient) Restarts() int { return c.client.Restarts() }
+
 // Close ends the stream and its connection. Requests under way fail.
 func (c *TunnelClient) Close() {
 	c.client.Close()

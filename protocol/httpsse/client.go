@@ -51,6 +51,9 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	return res, c.web.Redact(err)
 }
 
+// Revisions returns the revisions in which the server has answered, newest first.
+func (c *Client) Revisions() []protocol.Revision { return c.era.Revisions() }
+
 // Close ends the connections, and returns once nothing of them is left.
 func (c *Client) Close() {
 	c.era.Close()

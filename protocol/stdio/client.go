@@ -164,6 +164,13 @@ func (c *Client) Stderr() []string {
 	return p.says.last()
 }
 
+// Revisions returns the revisions in which the server has answered, newest first.
+func (c *Client) Revisions() []protocol.Revision { return c.framed.Revisions() }
+
+// Restarts returns how often the program, or the stream, has been started again after it had
+// ended.
+func (c *Client) Restarts() int { return c.framed.Restarts() }
+
 // Close ends the server as the specification asks: its input is closed, and
 // where it does not end soon, it and all processes of its group are asked to,
 // and then made to. Close returns once nothing of it is left. Requests under

@@ -58,6 +58,9 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	return res, c.web.Redact(err)
 }
 
+// Revisions returns the revisions in which the server has answered, newest first.
+func (c *Client) Revisions() []protocol.Revision { return c.era.Revisions() }
+
 // Close ends the sessions, telling the server, and returns once nothing of
 // them is left. Requests to modern servers end with their contexts.
 func (c *Client) Close() {

@@ -69,6 +69,12 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	return res, peer.Redact(c.sent, err)
 }
 
+// Revisions returns the revisions in which the server has answered, newest first.
+func (c *Client) Revisions() []protocol.Revision { return c.framed.Revisions() }
+
+// Restarts returns how often the stream has been opened again after it had ended.
+func (c *Client) Restarts() int { return c.framed.Restarts() }
+
 // Close ends the stream, and returns once nothing of it is left. Requests
 // under way fail.
 func (c *Client) Close() { c.framed.Close() }

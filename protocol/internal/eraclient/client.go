@@ -63,6 +63,7 @@ type Client struct {
 	cfg    Config
 	modern modern
 	legacy *legacyClient
+	spoken spoken
 
 	mu    sync.Mutex
 	eras  eras             // that the server speaks, 0 as long as nobody knows
@@ -97,7 +98,7 @@ func New(cfg Config) *Client {
 		modern: modern{log: cfg.Logger, clientInfo: cfg.ClientInfo},
 		legacy: newLegacyClient(cfg),
 	}
-	c.legacy.dual = c.Dual
+	c.legacy.dual, c.legacy.spoken = c.Dual, &c.spoken
 	if cfg.HTTP {
 		c.modern.headers = &headers{log: cfg.Logger}
 	}
@@ -143,6 +144,9 @@ func (c *Client) handle(ctx context.Context, r *protocol.Request, n protocol.Not
 			res, err = c.legacy.do(ctx, prepared, n)
 		} else {
 			res, err = c.askModern(ctx, prepared, n)
+			if err == nil {
+				c.spoken.add(protocol.Revision20260728)
+			}
 		}
 		if err == nil && found == bothEras && isProbe(r) {
 			return c.same(now, res), nil
@@ -154,6 +158,7 @@ func (c *Client) handle(ctx context.Context, r *protocol.Request, n protocol.Not
 			return nil, c.pinFault(err)
 		}
 		c.forget(found, now)
+		c.spoken.bits.Store(0)
 		if attempt > 0 {
 			return res, err
 		}

@@ -37,6 +37,8 @@ type legacyClient struct {
 	log *slog.Logger
 	// dual reports whether the server has answered the probe, and takes initialize.
 	dual func() bool
+	// spoken gets the revisions of sessions.
+	spoken *spoken
 
 	ctx    context.Context //nolint:containedctx // ends the sessions, which outlive any call
 	cancel context.CancelFunc

@@ -258,6 +258,7 @@ func (s *clientSession) initialize(ctx context.Context, conn peer.Conn) error {
 		if pinned && s.rev != asked {
 			return pinFault(asked, nil)
 		}
+		s.client.spoken.add(s.rev)
 		return conn.Initialized(ctx, s.rev, s.header)
 	}
 }

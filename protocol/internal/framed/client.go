@@ -51,6 +51,7 @@ type Client struct {
 	mu            sync.Mutex
 	first, second runner
 	firstOf       side // whose stream first is, where the server is of both eras
+	restarts      int  // streams that were opened after another one had ended
 	closed        bool
 }
 
@@ -98,6 +99,16 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 		return c.guarded(ctx, r, n)
 	}
 	return c.era.Handle(ctx, r, n)
+}
+
+// Revisions returns the revisions in which the server has answered, newest first.
+func (c *Client) Revisions() []protocol.Revision { return c.era.Revisions() }
+
+// Restarts returns how often a stream that had ended has been opened again.
+func (c *Client) Restarts() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.restarts
 }
 
 // Close ends the streams, and returns once nothing of them is left. Requests

@@ -30,6 +30,7 @@ type runner struct {
 	client   *Client
 	starting chan struct{} // closed when the start under way is over, or nil
 	link     *link
+	ran      bool      // a stream has been open
 	probed   bool      // link has carried a probe
 	failures int       // ends in a row of servers that did not live long
 	excused  int       // of them those that a call is to blame for
@@ -113,6 +114,12 @@ func (r *runner) start(ctx context.Context, old *link) (peer.Conn, error) {
 			Kind: protocol.UpstreamUnavailable, Message: "the MCP server could not be started", Unsent: true, Err: err,
 		}
 	}
+	c.mu.Lock()
+	if r.ran && (old == nil || !old.left.Load()) {
+		c.restarts++
+	}
+	r.ran = true
+	c.mu.Unlock()
 	l = newLink(c.log, stream, c.accuse)
 	c.wg.Go(func() {
 		l.serve(c.cfg.MaxMessageBytes, func(why error, known bool) {
