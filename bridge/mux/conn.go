@@ -55,6 +55,7 @@ type conn struct {
 	server  Server // nil until it has been opened
 	down    error  // why it is unavailable, or nil
 	since   time.Time
+	outages int           // how often it has gone down
 	up      chan struct{} // closed while it is available
 	calls   int
 	drained chan struct{} // closed once there are no calls any more; nil while it serves
@@ -268,6 +269,7 @@ func (c *conn) setDown(err error) {
 	if was == nil {
 		c.up = make(chan struct{})
 		c.since = time.Now()
+		c.outages++
 	}
 	c.mu.Unlock()
 	if was == nil {

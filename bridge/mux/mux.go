@@ -147,6 +147,8 @@ type Status struct {
 	Up    bool
 	Err   error
 	Since time.Time
+	// Outages is how often it has gone down after it had been up.
+	Outages int
 	// Server is what Open has returned, or nil.
 	Server Server
 	// Tools, Prompts, Resources and Templates count what is served, as far as it
@@ -162,7 +164,7 @@ func (m *Mux) Status() []Status {
 	all := make([]Status, len(s.members))
 	for i, u := range s.members {
 		u.mu.Lock()
-		st := Status{Name: u.name, Version: u.version, Required: u.spec.Required, Up: u.down == nil, Err: u.down, Since: u.since, Server: u.server}
+		st := Status{Name: u.name, Version: u.version, Required: u.spec.Required, Up: u.down == nil, Err: u.down, Since: u.since, Outages: u.outages, Server: u.server}
 		u.mu.Unlock()
 		for k, count := range map[list]*int{listTools: &st.Tools, listPrompts: &st.Prompts, listResources: &st.Resources, listTemplates: &st.Templates} {
 			if found, _ := u.lists.known(k); found != nil {

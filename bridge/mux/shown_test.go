@@ -87,6 +87,9 @@ func TestShownChanges(t *testing.T) {
 	if _, names := shownNames(t, m.All(), r); names != "a_one a_two" {
 		t.Errorf("without an upstream: %q", names)
 	}
+	if all := m.Status(); all[0].Outages != 0 || all[1].Outages != 1 || all[1].Up {
+		t.Errorf("status %+v", all)
+	}
 	if got, want := m.All().UnknownTool(t.Context(), r, "b_one").Error(), `there is no tool "b_one" now, while these upstreams are unavailable: b; did you mean "a_one"? tools/list names all of them (code -32602)`; got != want {
 		t.Errorf("unknown: %s, want %s", got, want)
 	}

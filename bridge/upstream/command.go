@@ -16,20 +16,15 @@ func (p *plan) openCommand(ctx context.Context) (Server, error) {
 		if err != nil {
 			return nil, &ConfigError{err}
 		}
-		return server(p.meet(ctx, KindCommand, c, c.Close))
+		return server(p.meet(ctx, KindCommand, c, c.Close, func(s *Status) { s.Revisions, s.Restarts = c.Revisions(), c.Restarts() }))
 	}
 	pool := newProcesses(p.startCommand)
-	m, err := p.meet(ctx, KindCommand, pool, pool.Close)
-	if err != nil {
-		return nil, err
-	}
-	m.processes = pool.count
-	return m, nil
+	return server(p.meet(ctx, KindCommand, pool, pool.Close, pool.report))
 }
 
 // startCommand returns the client of a process of the command, which its first
 // request starts.
-func (p *plan) startCommand() (client, error) {
+func (p *plan) startCommand() (program, error) {
 	command := p.spec.GetCommand()
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(p.spec.GetEnv())) {

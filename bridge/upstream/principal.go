@@ -1,7 +1,9 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,24 +26,32 @@ const (
 // by the first request of its principal and ended once it is idle, or, where
 // there are too many, by the request of another principal.
 type processes struct {
-	start func() (client, error)
+	start func() (program, error)
 
-	mu     sync.Mutex
-	byKey  map[string]*process
-	closed bool
-	ending sync.WaitGroup
+	mu       sync.Mutex
+	byKey    map[string]*process
+	restarts int // of those that are gone
+	closed   bool
+	ending   sync.WaitGroup
+}
+
+// program is the client of a command.
+type program interface {
+	client
+
+	Restarts() int
 }
 
 // process is one of them.
 type process struct {
-	client client
+	client program
 	busy   int         // requests under way
 	used   time.Time   // when the last one ended
 	waits  time.Time   // until when a call may wait for a user's input
 	idle   *time.Timer // ends it
 }
 
-func newProcesses(start func() (client, error)) *processes {
+func newProcesses(start func() (program, error)) *processes {
 	return &processes{start: start, byKey: make(map[string]*process)}
 }
 
@@ -136,13 +146,21 @@ func (p *processes) end(key string) {
 	if own.idle != nil {
 		own.idle.Stop()
 	}
+	p.restarts += own.client.Restarts()
 	p.ending.Go(own.client.Close)
 }
 
-func (p *processes) count() int {
+// report adds how the processes are.
+func (p *processes) report(s *Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.byKey)
+	s.Processes, s.Restarts = len(p.byKey), p.restarts
+	for _, own := range p.byKey {
+		s.Restarts += own.client.Restarts()
+		s.Revisions = append(s.Revisions, own.client.Revisions()...)
+	}
+	slices.SortFunc(s.Revisions, func(a, b protocol.Revision) int { return cmp.Compare(b, a) })
+	s.Revisions = slices.Compact(s.Revisions)
 }
 
 // Close ends all processes and waits for them.

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -28,13 +29,19 @@ func (c fakeClient) Handle(ctx context.Context, r *protocol.Request, _ protocol.
 
 func (c fakeClient) Close() { c.closed.Add(1) }
 
+func (c fakeClient) Restarts() int { return 1 }
+
+func (c fakeClient) Revisions() []protocol.Revision {
+	return []protocol.Revision{protocol.Revision20260728, protocol.Revision20250618}
+}
+
 // TestProcesses: processes are bounded, idle ones end, and one that is needed
 // gives way to nobody.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var started, closed atomic.Int32
-		p := newProcesses(func() (client, error) {
+		p := newProcesses(func() (program, error) {
 			started.Add(1)
 			return fakeClient{&closed}, nil
 		})
@@ -74,8 +81,13 @@ func TestProcesses(t *testing.T) {
 
 		<-time.After(processIdle + time.Second)
 		counts(maxProcesses+2, maxProcesses+1)
-		if p.count() != 1 {
-			t.Errorf("%d processes are left, want the busy one", p.count())
+		var status Status
+		p.report(&status)
+		if status.Processes != 1 {
+			t.Errorf("%d processes are left, want the busy one", status.Processes)
+		}
+		if status.Restarts != maxProcesses+2 || !slices.Equal(status.Revisions, []protocol.Revision{protocol.Revision20260728, protocol.Revision20250618}) {
+			t.Errorf("%d restarts, revisions %v", status.Restarts, status.Revisions)
 		}
 		cancel()
 		if err := <-hung; !errors.Is(err, context.Canceled) {
@@ -91,7 +103,7 @@ func TestProcesses(t *testing.T) {
 			t.Errorf("error %v", fault)
 		}
 		p.Close()
-		if started.Load() != closed.Load() || p.count() != 0 {
+		if started.Load() != closed.Load() || len(p.byKey) != 0 {
 			t.Errorf("%d started and %d ended", started.Load(), closed.Load())
 		}
 		fault, ok = errors.AsType[*protocol.UpstreamError](ask(t.Context(), "0", ""))

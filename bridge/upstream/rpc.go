@@ -42,7 +42,7 @@ func (p *plan) openRPC(ctx context.Context) (Server, error) {
 		closeCaller()
 		return nil, &ConfigError{err}
 	}
-	return server(p.meet(ctx, kind, client, closeCaller))
+	return server(p.meet(ctx, kind, client, closeCaller, nil))
 }
 
 // recognise returns what an RPC server is.
@@ -121,7 +121,7 @@ func (p *plan) openTunnel(ctx context.Context) (Server, error) {
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
-	return server(p.meet(ctx, KindTunnel, client, client.Close))
+	return server(p.meet(ctx, KindTunnel, client, client.Close, func(s *Status) { s.Revisions, s.Restarts = client.Revisions(), client.Restarts() }))
 }
 
 // NoReflectionError says that an API tells nobody its descriptors. It may do so

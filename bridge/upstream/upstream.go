@@ -59,6 +59,12 @@ type Status struct {
 	Address string
 	// Server is the Implementation object of an MCP server, or nil.
 	Server json.RawMessage
+	// Revisions are the revisions of MCP in which an MCP server has answered, newest
+	// first. It has none where MCP travels as an RPC service.
+	Revisions []protocol.Revision
+	// Restarts is how often the process of a command, or the stream of a tunnel, has
+	// been started again after it had ended.
+	Restarts int
 	// Tools is the number of tools of an API.
 	Tools int
 	// Processes is the number of processes of a command that run for principals
@@ -134,18 +140,18 @@ func (a *API) Close() {
 
 // MCP is an MCP server, by whatever transport.
 type MCP struct {
-	server    protocol.Handler
-	close     func()
-	kind      Kind
-	address   string
-	met       json.RawMessage
-	processes func() int // nil unless each principal has its own
+	server  protocol.Handler
+	close   func()
+	kind    Kind
+	address string
+	met     json.RawMessage
+	report  func(*Status) // adds what only its kind knows, or is nil
 }
 
 // meet asks an MCP server who it is, and returns the upstream, or closes the
 // server.
-func (p *plan) meet(ctx context.Context, kind Kind, server protocol.Handler, closeServer func()) (*MCP, error) {
-	m := &MCP{server: protocol.Timeout(p.timeout)(server), close: closeServer, kind: kind, address: p.text()}
+func (p *plan) meet(ctx context.Context, kind Kind, server protocol.Handler, closeServer func(), report func(*Status)) (*MCP, error) {
+	m := &MCP{server: protocol.Timeout(p.timeout)(server), close: closeServer, kind: kind, address: p.text(), report: report}
 	res, err := m.Handle(ctx, &protocol.Request{
 		Method: protocol.MethodDiscover,
 		Meta:   protocol.Meta{Revision: protocol.Revisions()[0], Capabilities: []byte(`{}`), ClientInfo: p.opts.ClientInfo},
@@ -173,11 +179,11 @@ func (m *MCP) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifi
 	return m.server.Handle(ctx, r, n)
 }
 
-// Status says who the server was when it was opened.
+// Status says who the server was when it was opened, and how it has been since.
 func (m *MCP) Status() Status {
 	s := Status{Kind: m.kind, Address: m.address, Server: m.met}
-	if m.processes != nil {
-		s.Processes = m.processes()
+	if m.report != nil {
+		m.report(&s)
 	}
 	return s
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,8 +28,8 @@ import (
 )
 
 // fakeArgument, as the first argument, makes the test binary an MCP server on
-// standard input and output, whose tool "pid" returns its process id, and "hang"
-// never returns.
+// standard input and output, whose tool "pid" returns its process id, "hang" never
+// returns, and "exit" ends it.
 const fakeArgument = "fake-mcp-server"
 
 func TestMain(m *testing.M) {
@@ -56,6 +57,8 @@ func fakeServer() {
 			result = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1"}}}`
 		case m.Params.Name == "hang":
 			continue
+		case m.Params.Name == "exit":
+			os.Exit(1)
 		}
 		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 	}
@@ -162,7 +165,35 @@ func TestKinds(t *testing.T) {
 			if err != nil || !strings.Contains(string(res.Body), `"text"`) {
 				t.Errorf("result %+v, error %v", res, err)
 			}
+			var want []protocol.Revision
+			switch tt.kind {
+			case upstream.KindSSE:
+				want = []protocol.Revision{protocol.LatestLegacy}
+			case upstream.KindTunnel, upstream.KindStreamableHTTP, upstream.KindCommand:
+				want = []protocol.Revision{protocol.Revision20260728}
+			case upstream.KindAPI, upstream.KindMCPService, upstream.KindGoogle: // are not MCP on the wire
+			}
+			if status := server.Status(); !slices.Equal(status.Revisions, want) || status.Restarts != 0 {
+				t.Errorf("revisions %q, want %q; %d restarts", status.Revisions, want, status.Restarts)
+			}
 		})
+	}
+}
+
+// TestRestarts: a process that is started again is counted.
+func TestRestarts(t *testing.T) {
+	t.Parallel()
+	for _, process := range []configv1.Process{configv1.Process_PROCESS_SHARED, configv1.Process_PROCESS_PRINCIPAL} {
+		server := open(t, &configv1.Upstream{Command: fakeCommand(t), Process: process})
+		if _, err := call(t.Context(), server, "a", `{"name":"exit"}`); err == nil {
+			t.Error("a process that has ended has answered")
+		}
+		if _, err := call(t.Context(), server, "a", `{"name":"pid"}`); err != nil {
+			t.Error(err)
+		}
+		if got := server.Status(); got.Restarts != 1 || !slices.Equal(got.Revisions, []protocol.Revision{protocol.Revision20260728}) {
+			t.Errorf("%v: %+v, want one restart", process, got)
+		}
 	}
 }
 

@@ -24,6 +24,8 @@ type client interface {
 	protocol.Handler
 
 	Close()
+	// Revisions returns the revisions in which the server has answered.
+	Revisions() []protocol.Revision
 }
 
 // openWeb opens an MCP server over Streamable HTTP or HTTP+SSE.
@@ -56,5 +58,5 @@ func (p *plan) openWeb(ctx context.Context) (Server, error) {
 	return server(p.meet(ctx, kinds[p.target.Kind], c, func() {
 		c.Close() // sessions first
 		transport.CloseIdleConnections()
-	}))
+	}, func(s *Status) { s.Revisions = c.Revisions() }))
 }

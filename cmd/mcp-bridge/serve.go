@@ -19,6 +19,7 @@ import (
 	"github.com/mcp-bridge/mcp-bridge/bridge/upstream"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
 	"github.com/mcp-bridge/mcp-bridge/internal/printable"
+	"github.com/mcp-bridge/mcp-bridge/protocol"
 	"github.com/mcp-bridge/mcp-bridge/protocol/stdio"
 )
 
@@ -198,6 +199,22 @@ type part struct {
 	Name        string `json:"name"`
 	Upstream    string `json:"upstream"`
 	Unavailable string `json:"unavailable,omitempty"`
+	// Revisions are those of MCP in which a server has answered.
+	Revisions []protocol.Revision `json:"revisions,omitempty"`
+	// Restarts is how often the process of a command has been started again.
+	Restarts int `json:"restarts,omitempty"`
+}
+
+// spoken is the revisions for people, or "".
+func (p *part) spoken() string {
+	if len(p.Revisions) == 0 || p.Unavailable != "" {
+		return ""
+	}
+	names := make([]string, len(p.Revisions))
+	for i, r := range p.Revisions {
+		names[i] = string(r)
+	}
+	return " (MCP " + strings.Join(names, ", ") + ")"
 }
 
 // announce says where the gateway listens, and of what. Its first line is what
@@ -208,6 +225,10 @@ func (a *app) announce(g *gateway.Gateway, s *site, cfg *configv1.Config, down m
 		p := part{Name: status.Name, Upstream: shownUpstream(cfg.GetUpstreams()[status.Name])}
 		if err := down[status.Name]; err != nil {
 			p.Unavailable = flags.explain(err).Error()
+		}
+		if server, ok := status.Server.(upstream.Server); ok {
+			is := server.Status()
+			p.Revisions, p.Restarts = is.Revisions, is.Restarts
 		}
 		parts = append(parts, p)
 	}
@@ -254,7 +275,7 @@ func (a *app) announceSeveral(s *site, parts []part, asJSON bool) error {
 	}
 	var rows []row
 	for _, p := range parts {
-		text := p.Upstream
+		text := p.Upstream + p.spoken()
 		if p.Unavailable != "" {
 			text += " is unavailable: " + summary(p.Unavailable)
 		}
@@ -302,12 +323,15 @@ func (a *app) announceMCP(g *gateway.Gateway, s *site, p part, asJSON bool) erro
 			Upstream    string `json:"upstream"`
 			Server      string `json:"server,omitempty"`
 			Unavailable string `json:"unavailable,omitempty"`
-		}{s.announcement(), p.Upstream, server, p.Unavailable})
+
+			Revisions []protocol.Revision `json:"revisions,omitempty"`
+			Restarts  int                 `json:"restarts,omitempty"`
+		}{s.announcement(), p.Upstream, server, p.Unavailable, p.Revisions, p.Restarts})
 	}
 	if p.Unavailable != "" {
 		return a.printf("Listening on %s\n%s%s%s is unavailable: %s\n", s.mcpURL(), s.sseLine(), s.grpcLine(), p.Upstream, printable.Line(summary(p.Unavailable)))
 	}
-	return a.printf("Listening on %s\n%s%s, by %s\n%s", s.mcpURL(), s.sseLine(), printable.Line(server), p.Upstream, s.grpcLine())
+	return a.printf("Listening on %s\n%s%s, by %s\n%s", s.mcpURL(), s.sseLine(), printable.Line(server), p.Upstream+p.spoken(), s.grpcLine())
 }
 
 // implementationName is the name and version of an Implementation object.
