@@ -15,4 +15,23 @@
 // discover.go finds out what a server can do.
 //
 // What the service has no field for is left out; docs/mirror.md lists it.
+//
+// The codec reads and writes all JSON here. It does not turn the messages of the
+// service into JSON by themselves, although options of mcp.json.v1 could be supplied
+// beside their descriptors: these would say how parts of messages look, such as a
+// reference or an argument, but of no response what matters.
+//
+//   - The codec refuses JSON that does not fit, and one odd value must not cost a
+//     list of a thousand tools. Messages of mcp.v1 keep such values, and members that
+//     nobody knows, in a field, and the mapping leaves that out.
+//   - The service nests otherwise: content stands in messages as fields of their own,
+//     a completion and a form have no object around them, a call has one.
+//   - It has other values: durations, unsigned and smaller numbers, floats, and flags
+//     without presence where MCP has a default of true. They are clamped, rounded and
+//     filled in.
+//   - A piece of content is no oneof: it can have several fields set, or none, and
+//     becomes as many pieces in MCP.
+//
+// So value.go, copy.go and rules.go work between two messages, on values that the
+// codec has already checked.
 package googlemcp
