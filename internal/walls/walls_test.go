@@ -387,6 +387,12 @@ var rooms = []room{
 		why:       "what measures the bridge uses it as its users do, and brings its own backend and floor",
 	},
 	{
+		packages:  []string{"internal/eval"},
+		may:       []string{"bridge", "protocol", "gen/eval/..."},
+		elsewhere: slices.Concat(protobuf, connect),
+		why:       "what evaluates the tools sees them as hosts do, and brings its own backends",
+	},
+	{
 		packages:  []string{"internal/..."},
 		may:       anything,
 		elsewhere: anything,
@@ -424,12 +430,12 @@ var links = []link{
 	{
 		packages: []string{"bridge/...", "protocol/..."},
 		except:   testHelpers,
-		never:    []string{"testing", "internal/demo/...", "internal/mcpschema", "internal/bench", "gen/library/...", "gen/bench/...", "github.com/spf13/..."},
+		never:    []string{"testing", "internal/demo/...", "internal/mcpschema", "internal/bench", "internal/eval", "gen/library/...", "gen/bench/...", "gen/eval/...", "github.com/spf13/..."},
 		why:      "tests, the demo and the command line are not for users of the library",
 	},
 	{
 		packages: []string{"cmd/..."},
-		never:    slices.Concat(testHelpers, []string{"testing", "internal/bench", "gen/bench/...", "github.com/modelcontextprotocol/..."}),
+		never:    slices.Concat(testHelpers, []string{"testing", "internal/bench", "gen/bench/...", "internal/eval", "gen/eval/...", "github.com/modelcontextprotocol/..."}),
 		why:      "a binary holds no test code",
 	},
 	{

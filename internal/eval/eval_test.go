@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden report")
+
+var recorded = filepath.Join("testdata", "recording.json")
+
+// TestReplay does all tasks as a recording does them. The report is what it was: a change
+// of it is one of what models see, or of what becomes of their calls.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	if err := command(t.Context(), []string{"-replay", recorded}, &got); err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "report.golden")
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != string(want) {
+		t.Errorf("the report differs; run the tests with -update and review. Got:\n%s", got.String())
+	}
+	if !strings.Contains(got.String(), "| all | 16 of 16 |") {
+		t.Errorf("not all tasks are done:\n%s", got.String())
+	}
+}
+
+// TestTasks: a task that nobody does is not done, and no task changes more than its own.
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	count := make(map[class]int)
+	seen := make(map[string]bool)
+	for _, task := range tasks {
+		count[task.class]++
+		if seen[task.id] {
+			t.Errorf("two tasks are called %s", task.id)
+		}
+		seen[task.id] = true
+		if err := task.check(newWorld(), "Done: yes or no, 3."); err == nil {
+			t.Errorf("%s is done before it begins", task.id)
+		}
+	}
+	for _, c := range classes {
+		if count[c] < 2 {
+			t.Errorf("%d tasks of the class %s", count[c], c)
+		}
+	}
+}
+
+// scripted is a model that says what a test wants, whatever it hears.
+type scripted []reply
+
+func (m scripted) next(_ context.Context, c *conversation) (*reply, error) {
+	if len(c.turns) >= len(m) {
+		return nil, errors.New("nothing more to say")
+	}
+	return &m[len(c.turns)], nil
+}
+
+func taskOf(t *testing.T, id string) *task {
+	t.Helper()
+	for _, one := range tasks {
+		if one.id == id {
+			return one
+		}
+	}
+	t.Fatalf("there is no task %s", id)
+	return nil
+}
+
+func calling(name, arguments string) reply {
+	return reply{Calls: []toolCall{{Name: name, Arguments: json.RawMessage(arguments)}}}
+}
+
+// TestScores does tasks in bad ways, and looks at how that counts.
+func TestScores(t *testing.T) {
+	t.Parallel()
+	erase := calling("ContactService_DeleteContact", `{"id":"c4"}`)
+	for _, tt := range []struct {
+		name, task string
+		says       scripted
+		want       score
+		err        string
+	}{
+		{"the wrong tool", "ambiguous-archive", scripted{erase, {Text: "Done."}}, score{runs: 1, first: 1, calls: 1, silent: 1}, "contact c4 is {<nil>}"},
+		{"an unknown tool, then the right one", "delete-contact", scripted{calling("Delete", `{}`), calling("ContactService_DeleteContact", `{"id":"c3"}`), {Text: "Done."}}, score{runs: 1, done: 1, calls: 1, refused: 1, repaired: 1}, ""},
+		{"invalid twice", "delete-contact", scripted{calling("ContactService_DeleteContact", `{"ident":"c3"}`), calling("ContactService_DeleteContact", `"c3"`), {Text: "I cannot."}}, score{runs: 1, calls: 1, refused: 2}, "there are 8 contacts, want 7"},
+		{"nothing", "delete-contact", scripted{{Text: "Done."}}, score{runs: 1}, "there are 8 contacts, want 7"},
+		{"an error of the backend", "delete-contact", scripted{calling("ContactService_DeleteContact", `{"id":"c99"}`), {Text: "There is none."}}, score{runs: 1, first: 1, calls: 1}, "there are 8 contacts, want 7"},
+		{"no answer", "delete-contact", nil, score{runs: 1}, "nothing more to say"},
+		{"a guess", "no-writer", scripted{{Text: "No."}}, score{runs: 1}, "nobody asked"},
+		{"without the token", "token-revoke", scripted{
+			calling("AccessService_RevokeAccess", `{"tuple":{"subject":{"type":"user","id":"dave"},"relation":"RELATION_READER","document":"budget"}}`),
+			calling("AccessService_CheckAccess", `{"tuple":{"subject":{"type":"user","id":"dave"},"relation":"RELATION_READER","document":"budget"}}`),
+			{Text: "Yes."},
+		}, score{runs: 1, first: 1, calls: 1, silent: 1}, "did not name the token"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := do(t.Context(), tt.says, taskOf(t, tt.task))
+			var got score
+			got.add(r)
+			got.list, got.read = 0, 0
+			if got != tt.want {
+				t.Errorf("scores %+v, want %+v; results %+v", got, tt.want, r.results)
+			}
+			if (r.err == nil) != (tt.err == "") || r.err != nil && !strings.Contains(r.err.Error(), tt.err) {
+				t.Errorf("error %v, want %q", r.err, tt.err)
+			}
+		})
+	}
+}
+
+// TestEndless: a model that never answers is stopped.
+func TestEndless(t *testing.T) {
+	t.Parallel()
+	var says scripted
+	for range maxTurns + 1 {
+		says = append(says, calling("BlobService_GetBlob", `{"key":"motto"}`))
+	}
+	if r := do(t.Context(), says, taskOf(t, "bytes-get")); r.err == nil || r.err.Error() != "no answer after 16 turns" || len(r.results) != maxTurns {
+		t.Errorf("%d results, error %v", len(r.results), r.err)
+	}
+}
