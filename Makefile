@@ -77,6 +77,10 @@ bench: ## Run every benchmark BENCHCOUNT (6) times, for benchstat
 bench-e2e: ## Measure the bridge against a hand-written one: docs/performance.md
 	go run ./internal/bench -markdown
 
+.PHONY: eval
+eval: ## Let the model behind MCP_EVAL_URL do tasks with tools: docs/eval.md
+	go run ./internal/eval
+
 .PHONY: golden
 golden: ## Rewrite the golden files
 	go test $(addprefix ./,$(GOLDEN)) -update

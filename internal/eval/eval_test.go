@@ -16,12 +16,15 @@ var update = flag.Bool("update", false, "rewrite the golden report")
 
 var recorded = filepath.Join("testdata", "recording.json")
 
+// noEnv is an environment without variables.
+func noEnv(string) string { return "" }
+
 // TestReplay does all tasks as a recording does them. The report is what it was: a change
 // of it is one of what models see, or of what becomes of their calls.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	var got bytes.Buffer
-	if err := command(t.Context(), []string{"-replay", recorded}, &got); err != nil {
+	if err := command(t.Context(), []string{"-replay", recorded}, noEnv, &got); err != nil {
 		t.Fatal(err)
 	}
 	golden := filepath.Join("testdata", "report.golden")
@@ -137,5 +140,42 @@ func TestEndless(t *testing.T) {
 	}
 	if r := do(t.Context(), says, taskOf(t, "bytes-get")); r.err == nil || r.err.Error() != "no answer after 16 turns" || len(r.results) != maxTurns {
 		t.Errorf("%d results, error %v", len(r.results), r.err)
+	}
+}
+
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	broken := filepath.Join(t.TempDir(), "broken.json")
+	if err := os.WriteFile(broken, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	short := filepath.Join(t.TempDir(), "short.json")
+	if err := os.WriteFile(short, []byte(`{"bytes-get":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		env  map[string]string
+		want string // in the error, or in the report
+	}{
+		{nil, nil, "set MCP_EVAL_URL"},
+		{nil, map[string]string{"MCP_EVAL_URL": "http://h"}, "an endpoint needs a URL and the name of a model"},
+		{nil, map[string]string{"MCP_EVAL_URL": "http://h", "MCP_EVAL_MODEL": "m", "MCP_EVAL_SHAPE": "square"}, `there is no shape "square"; want openai or anthropic`},
+		{[]string{"x"}, nil, `unknown argument "x"`},
+		{[]string{"-replay", "none.json"}, nil, "none.json"},
+		{[]string{"-replay", broken}, nil, "is no recording"},
+		{[]string{"-replay", recorded, "-tasks", "zyxw"}, nil, `no task has "zyxw" in its id`},
+		{[]string{"-replay", recorded, "-tasks", "bytes"}, nil, "| all | 2 of 2 |"},
+		{[]string{"-replay", short, "-tasks", "bytes-get"}, nil, "- bytes-get: the model: the recording of bytes-get has 0 replies; record it again"},
+	} {
+		var out bytes.Buffer
+		err := command(t.Context(), tt.args, func(name string) string { return tt.env[name] }, &out)
+		got := out.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, tt.want) {
+			t.Errorf("%q, %v: got %s, want %s", tt.args, tt.env, got, tt.want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,7 +13,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := command(ctx, os.Args[1:], os.Stdout)
+	err := command(ctx, os.Args[1:], os.Getenv, os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "eval:", err)
@@ -21,9 +22,10 @@ func main() {
 }
 
 // command runs the program.
-func command(ctx context.Context, args []string, stdout io.Writer) error {
+func command(ctx context.Context, args []string, env func(string) string, stdout io.Writer) (err error) {
 	flags := flag.NewFlagSet("eval", flag.ContinueOnError)
-	replay := flags.String("replay", "", "replay the recording in this `file`")
+	replay := flags.String("replay", "", "replay the recording in this `file` in place of asking a model")
+	record := flags.String("record", "", "write a recording to this `file`")
 	only := flags.String("tasks", "", "do only the tasks whose ids contain this `text`")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -31,9 +33,22 @@ func command(ctx context.Context, args []string, stdout io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}
-	m, err := openReplayer(*replay)
+	var m model
+	if *replay != "" {
+		m, err = openReplayer(*replay)
+	} else {
+		if env("MCP_EVAL_URL") == "" {
+			return errors.New("set MCP_EVAL_URL, such as https://api.openai.com/v1 or https://api.anthropic.com/v1, with MCP_EVAL_MODEL and MCP_EVAL_KEY; or pass -replay FILE")
+		}
+		m, err = newModel(env("MCP_EVAL_SHAPE"), env("MCP_EVAL_URL"), env("MCP_EVAL_KEY"), env("MCP_EVAL_MODEL"))
+	}
 	if err != nil {
 		return err
+	}
+	if *record != "" {
+		r := &recorder{model: m, said: make(recording)}
+		m = r
+		defer func() { err = errors.Join(err, writeFile(*record, r)) }()
 	}
 	runs := doAll(ctx, m, *only)
 	if len(runs) == 0 {
@@ -53,4 +68,12 @@ func doAll(ctx context.Context, m model, only string) []*run {
 		}
 	}
 	return runs
+}
+
+func writeFile(path string, r *recorder) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.write(f), f.Close())
 }

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"sync"
 )
 
 // recording is what a model said in every task, by the task's id.
@@ -34,4 +37,36 @@ func (m *replayer) next(_ context.Context, c *conversation) (*reply, error) {
 		return nil, fmt.Errorf("the recording of %s has %d replies; record it again", c.task, len(said))
 	}
 	return &said[len(c.turns)], nil
+}
+
+// recorder records what a model says.
+type recorder struct {
+	model
+
+	mu   sync.Mutex
+	said recording
+}
+
+// next asks the model and records the reply.
+func (m *recorder) next(ctx context.Context, c *conversation) (*reply, error) {
+	r, err := m.model.next(ctx, c)
+	if err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.said[c.task] = append(m.said[c.task], *r)
+	}
+	return r, err
+}
+
+// write writes the recording.
+func (m *recorder) write(to io.Writer) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.said) == 0 {
+		return errors.New("there is nothing to record")
+	}
+	e := json.NewEncoder(to)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(m.said)
 }
