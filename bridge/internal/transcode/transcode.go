@@ -172,19 +172,26 @@ func (c *Codec) AppendWire(dst, arguments []byte) ([]byte, error) {
 // [Canonical] by the fields of a message for each that is empty; [Codec.Writing]
 // bounds it.
 func (c *Codec) AppendJSON(dst, wire []byte) (json []byte, warnings []string, err error) {
+	json, _, warnings, err = c.appendJSON(dst, wire, false)
+	return json, warnings, err
+}
+
+// appendJSON is [Codec.AppendJSON], or [Codec.AppendReadable].
+func (c *Codec) appendJSON(dst, wire []byte, readable bool) (json []byte, texts, warnings []string, err error) {
 	if uint64(len(wire)) > math.MaxUint32 {
-		return dst, nil, fmt.Errorf("transcode: the message of type %s is larger than 4 GiB", c.root.desc.FullName())
+		return dst, nil, nil, fmt.Errorf("transcode: the message of type %s is larger than 4 GiB", c.root.desc.FullName())
 	}
 	w := newWriter(c, dst, wire)
 	defer w.release()
+	w.readable = readable
 	if err := w.outermost(c.root, c.wrapped); tooLarge(err) {
-		return dst, nil, err
+		return dst, nil, nil, err
 	} else if tooDeep(err) {
-		return dst, nil, fmt.Errorf("transcode: write %s as JSON: %w", c.root.desc.FullName(), err)
+		return dst, nil, nil, fmt.Errorf("transcode: write %s as JSON: %w", c.root.desc.FullName(), err)
 	} else if err != nil {
-		return dst, nil, fmt.Errorf("transcode: the message is no valid %s: %w", c.root.desc.FullName(), err)
+		return dst, nil, nil, fmt.Errorf("transcode: the message is no valid %s: %w", c.root.desc.FullName(), err)
 	}
-	return w.dst, w.warnings, nil
+	return w.dst, w.texts, w.warnings, nil
 }
 
 // Wrapped reports whether the JSON of md is not an object, so that a [Codec]

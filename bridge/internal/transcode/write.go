@@ -40,6 +40,9 @@ type writer struct {
 
 	trail    trail
 	warnings []string
+	// texts are what readable bytes are, where those are asked for.
+	texts    []string
+	readable bool
 	err      error
 }
 
@@ -322,7 +325,9 @@ func (w *writer) list(f *field, lo, hi, depth int) {
 			}
 			w.raw(",")
 		default:
+			w.trail = append(w.trail, mark{index: i - lo, kind: stepIndex})
 			w.scalar(f, r.bits, "")
+			w.trail = w.trail[:top]
 			w.raw(",")
 		}
 	}
@@ -364,6 +369,9 @@ func (w *writer) scalar(f *field, bits uint64, name string) {
 			w.rawJSON(w.wire[start:end])
 		} else {
 			w.dst = f.encoding.AppendJSON(w.dst, w.wire[start:end])
+			if w.readable && f.encoding == Base64 {
+				w.noteText(w.wire[start:end], name)
+			}
 		}
 	case protoreflect.BoolKind:
 		w.dst = strconv.AppendBool(w.dst, bits != 0)
