@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
@@ -25,10 +26,12 @@ service Answers {
   rpc Delete(CheckRequest) returns (google.protobuf.Empty);
   rpc Write(CheckRequest) returns (WriteResponse);
   rpc ReadTuples(ReadTuplesRequest) returns (stream ReadTuplesResponse);
+  rpc Get(Key) returns (Key);
   rpc UpdateTuple(UpdateTupleRequest) returns (TupleKey);
 }
 message ReadTuplesRequest { int32 optional_limit = 1; Cursor optional_cursor = 2; }
 message ReadTuplesResponse { TupleKey key = 1; Cursor after_result_cursor = 2; }
+message Key { bytes user = 1; }
 message Cursor { string token = 1; }
 message UpdateTupleRequest { TupleKey tuple = 1; google.protobuf.FieldMask update_mask = 2; }
 message CheckRequest { TupleKey tuple_key = 1; int32 page_size = 2; string filter = 3; }
@@ -42,6 +45,10 @@ func startAnswers(t *testing.T, opts ...bridge.Option) *bridge.Bridge {
 	nothing := func(context.Context, *dynamicpb.Message, *dynamicpb.Message) error { return nil }
 	backend := dynbackend.Start(t, map[string]string{"answers.proto": answersProto}, map[string]dynbackend.Method{
 		"Check": nothing, "Delete": nothing, "Write": nothing, "UpdateTuple": nothing,
+		"Get": func(_ context.Context, request, response *dynamicpb.Message) error {
+			proto.Merge(response, request)
+			return nil
+		},
 	})
 	backend.HandleStream("ReadTuples", func(stream grpc.ServerStream, method protoreflect.MethodDescriptor) error {
 		return eachLine(stream, method, func(request *dynamicpb.Message) error {
@@ -105,6 +112,8 @@ func TestNotes(t *testing.T) {
 		return "An empty value is not told from an absent one here: the server may have left " + fields + " as before. To clear a field, name it in updateMask."
 	}
 	for _, tt := range []struct{ tool, arguments, note string }{
+		{"Answers_Get", `{"user":"Zm9v"}`, "Base64 that is text:\nuser: \"foo\""},
+		{"Answers_Get", `{"user":"/w=="}`, ""},
 		{"Answers_ReadTuples", `{"optionalLimit":2}`, more},
 		{"Answers_ReadTuples", `{"optionalLimit":5,"_limits":{"messages":2}}`, more},
 		{"Answers_ReadTuples", `{}`, ""},

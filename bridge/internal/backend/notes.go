@@ -115,3 +115,11 @@ func isEmpty(value []byte) bool {
 		return false
 	}
 }
+
+// readable shows bytes that are text, or returns "" where there are none.
+func readable(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return "Base64 that is text:\n" + strings.Join(texts, "\n")
+}

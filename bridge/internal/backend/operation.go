@@ -209,7 +209,7 @@ func (x *Run) Result() (*protocol.Result, error) {
 	}
 	switch {
 	case response == nil:
-		return x.of.plan.result(nothing(c.method, nil), []byte("{}"), "", nil, x.trailer), nil
+		return x.of.plan.result(nothing(c.method, nil), []byte("{}"), notes{}, nil, x.trailer), nil
 	case codec.response == nil:
 	default:
 		typ, err := x.of.plan.env.Types.FindMessageByURL(response.URL)
@@ -222,11 +222,11 @@ func (x *Run) Result() (*protocol.Result, error) {
 		wire = protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), response.URL)
 		wire = protowire.AppendBytes(protowire.AppendTag(wire, 2, protowire.BytesType), response.Value)
 	}
-	value, warnings, err := codec.AppendJSON(nil, wire)
+	value, texts, warnings, err := codec.AppendReadable(nil, wire)
 	if err != nil {
 		return c.tooLarge(err)
 	}
-	return x.of.plan.result(nothing(c.method, codec.response), value, "", warnings, x.trailer), nil
+	return x.of.plan.result(nothing(c.method, codec.response), value, notes{readable(texts)}, warnings, x.trailer), nil
 }
 
 // Unfinished returns the operation itself as a result, with a text before it

@@ -214,12 +214,12 @@ func (p *Plan) Call(ctx context.Context, arguments json.RawMessage, r *protocol.
 	if !ok { // the pool holds nothing else
 		buf = new([]byte)
 	}
-	value, warnings, err := c.out.AppendJSON((*buf)[:0], response)
+	value, texts, warnings, err := c.out.AppendReadable((*buf)[:0], response)
 	if err != nil {
 		values.Put(buf)
 		return c.tooLarge(err)
 	}
-	res := p.result(c.nothing, value, clearing(c.masks, arguments), warnings, trailer) // holds a copy
+	res := p.result(c.nothing, value, notes{clearing(c.masks, arguments), readable(texts)}, warnings, trailer) // holds a copy
 	if cap(value) <= maxKeptValue {
 		*buf = value
 	}
@@ -289,13 +289,13 @@ func (c *compiled) tooLarge(err error) (*protocol.Result, error) {
 }
 
 // result makes a CallToolResult of a value. The text nothing stands for one without
-// members, and the note follows it; either may be empty.
-func (p *Plan) result(nothing string, value []byte, note string, warnings []string, trailer *rpc.Trailer) *protocol.Result {
+// members, unless it is empty.
+func (p *Plan) result(nothing string, value []byte, notes notes, warnings []string, trailer *rpc.Trailer) *protocol.Result {
 	text := value
 	if nothing != "" && string(value) == "{}" {
 		text = []byte(nothing)
 	}
-	return &protocol.Result{Body: structured(text, value, note), Meta: p.meta(trailer, warnings)}
+	return &protocol.Result{Body: structured(text, value, notes), Meta: p.meta(trailer, warnings)}
 }
 
 // nothing is the text of a result that has no members, or "" where its type has
@@ -310,17 +310,21 @@ func nothing(method protoreflect.MethodDescriptor, response protoreflect.Message
 // Structured returns a CallToolResult of a JSON object: as structuredContent
 // and, for clients that do not read that, as text (server/tools, Structured
 // Content).
-func Structured(value []byte) json.RawMessage { return structured(value, value, "") }
+func Structured(value []byte) json.RawMessage { return structured(value, value, notes{}) }
 
-// structured is [Structured] with another text, and another one after it unless it is
-// empty.
-func structured(text, value []byte, note string) json.RawMessage {
-	body := make([]byte, 0, len(value)+len(text)+len(text)/4+len(note)+120)
+// notes are texts beside a result, those that are not empty.
+type notes [2]string
+
+// structured is [Structured] with another text, and with notes.
+func structured(text, value []byte, notes notes) json.RawMessage {
+	body := make([]byte, 0, len(value)+len(text)+len(text)/4+len(notes[0])+len(notes[1])+160)
 	body = append(body, `{"content":[{"type":"text","text":`...)
 	body = jsontok.AppendString(body, text)
-	if note != "" {
-		body = append(body, `},{"type":"text","text":`...)
-		body = jsontok.AppendString(body, note)
+	for _, note := range notes {
+		if note != "" {
+			body = append(body, `},{"type":"text","text":`...)
+			body = jsontok.AppendString(body, note)
+		}
 	}
 	body = append(body, `}],"structuredContent":`...)
 	return append(append(body, value...), '}')

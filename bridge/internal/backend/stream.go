@@ -50,6 +50,7 @@ type collector struct {
 	body     httpBody
 	count    int
 	warnings []string
+	texts    []string // what bytes are that are text
 	stop     stopReason
 }
 
@@ -70,7 +71,7 @@ func (c *collector) add(ctx context.Context, message []byte) error {
 			list = append(list, ',')
 		}
 		start := len(list)
-		list, warnings, err := c.out.AppendJSON(list, message)
+		list, texts, warnings, err := c.out.AppendReadable(list, message)
 		if _, ok := errors.AsType[*transcode.SizeError](err); ok && c.count > 0 {
 			c.list = list[:before]
 			c.stop = stopBytes
@@ -85,6 +86,11 @@ func (c *collector) add(ctx context.Context, message []byte) error {
 			return errEnough
 		}
 		c.list, c.last, shown = list, start, list[start:]
+		for _, text := range texts {
+			if len(c.texts) < transcode.MaxTexts {
+				c.texts = append(c.texts, MessagesArgument+"["+strconv.Itoa(c.count)+"]."+text)
+			}
+		}
 		for _, w := range warnings {
 			if len(c.warnings) < transcode.MaxViolations {
 				c.warnings = append(c.warnings, MessagesArgument+"["+strconv.Itoa(c.count)+"]: "+w)
@@ -159,7 +165,7 @@ func (p *Plan) stream(ctx context.Context, of *compiled, call *rpc.Call, c *coll
 	if c.bodies {
 		return p.bodiesResult(of, c, trailer, r), nil
 	}
-	return p.result("", c.append(nil, c.stop), of.more.note(c.list[c.last:]), c.warnings, trailer), nil
+	return p.result("", c.append(nil, c.stop), notes{of.more.note(c.list[c.last:]), readable(c.texts)}, c.warnings, trailer), nil
 }
 
 // deadlineSlack is how much earlier than here a deadline may be seen to pass
