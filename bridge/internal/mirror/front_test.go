@@ -64,6 +64,10 @@ func server(ctx context.Context, r *protocol.Request, n protocol.Notifier) (*pro
 		return &protocol.Result{Body: json.RawMessage(`{"content":[{"type":"text","text":` + string(text) + `}],"structuredContent":{"n":1.5},"x/unknown":[null]}`)}, nil
 	case "whoami":
 		return &protocol.Result{Body: json.RawMessage(`{"content":[{"type":"text","text":"` + r.Caller.Transport + " " + r.Caller.Header.Get("Authorization") + " " + string(r.Meta.Revision) + `"}]}`)}, nil
+	case "busy":
+		return &protocol.Result{Body: json.RawMessage(`{"content":[],"isError":true,"structuredContent":{"code":"RESOURCE_EXHAUSTED","retryAfterMs":1200}}`)}, nil
+	case "broken":
+		return &protocol.Result{Body: json.RawMessage(`{"content":[{"type":"text","text":"it does not work"}],"isError":true}`)}, nil
 	case "ask":
 		if p.Responses != nil {
 			return &protocol.Result{Body: json.RawMessage(`{"content":[{"type":"text","text":"` + p.State + `"}],"structuredContent":` + string(p.Responses) + `}`)}, nil
@@ -189,6 +193,23 @@ func TestProtocols(t *testing.T) {
 				t.Errorf("%v, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestToolCode: a tool that fails and says whether to try again does so in trailers.
+func TestToolCode(t *testing.T) {
+	t.Parallel()
+	url, hc := start(t, Config{})
+	c := mcpv1connect.NewMcpServiceClient(hc, url, connect.WithGRPC())
+	for tool, want := range map[string]string{"busy": "RESOURCE_EXHAUSTED 2", "broken": " ", "echo": " "} {
+		ctx, info := connect.NewClientContext(t.Context())
+		if _, err := c.CallTool(ctx, &mcpv1.CallToolRequest{Name: tool}); err != nil {
+			t.Fatal(err)
+		}
+		trailer := info.ResponseTrailer()
+		if got := trailer.Get(ToolCodeHeader) + " " + trailer.Get("Retry-After"); got != want {
+			t.Errorf("%s: trailers say %q, want %q", tool, got, want)
+		}
 	}
 }
 

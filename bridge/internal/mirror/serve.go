@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"sync"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
@@ -69,12 +71,37 @@ func (f *Front) serve(ctx context.Context, m *method, c *connectserve.Call) erro
 		}
 		return call.failure(err)
 	}
+	call.sayFailed(r, res)
 	// Results are those of the newest revision.
 	if m.kind == rpc.Unary {
 		return call.send(protocol.AppendResult(nil, res, protocol.Revision20260728))
 	}
 	text := protocol.AppendResult([]byte(`{"result":`), res, protocol.Revision20260728)
 	return call.send(append(text, '}'))
+}
+
+// ToolCodeHeader is the trailer with the name of the code that a failed tool says, such
+// as UNAVAILABLE.
+const ToolCodeHeader = "Mcp-Tool-Code"
+
+// sayFailed puts into trailers what a failed tool says of whether to try again, as
+// the RPC itself succeeds.
+func (c *call) sayFailed(r *protocol.Request, res *protocol.Result) {
+	if r.Method != protocol.MethodCallTool {
+		return
+	}
+	if failed, _ := jsontok.Lookup(res.Body, "isError"); string(failed) != "true" {
+		return
+	}
+	said := status.SaidBy(res)
+	if said.Code == code.Code_UNKNOWN {
+		return
+	}
+	trailer := c.rpc.ResponseTrailer()
+	trailer.Set(ToolCodeHeader, said.Code.String())
+	if said.Delay > 0 {
+		trailer.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(said.Delay.Seconds())), 10))
+	}
 }
 
 // failure is the status for an error of MCP.

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 	mcpv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/v1"
@@ -31,8 +33,9 @@ const (
 // where that stands for a method of MCP, or nil where it can:
 //
 //   - A tool that has failed is the status in the _meta of [Result], if that has
-//     made the result, or else UNKNOWN with a ToolError that has the result, or as
-//     much of its content as there is room for.
+//     made the result, or else the code that it says (see [SaidBy]), or UNKNOWN, with a
+//     ToolError that has the result, or as much of its content as there is room for,
+//     and a RetryInfo where the tool says when to try again.
 //   - input_required is FAILED_PRECONDITION with the result.
 //   - A result of any other type, such as a task, is UNKNOWN with the response of
 //     mcp.v1 that has it.
@@ -66,7 +69,17 @@ func OfTool(method string, res *protocol.Result) (*statuspb.Status, error) {
 	}
 	var detail mcpjson.Object
 	detail.Add("result", result)
-	return withDetail(code.Code_UNKNOWN, clip.Text(firstText(res.Body), maxToolMessage), (*mcpv1.ToolError)(nil), detail.JSON())
+	said := SaidBy(res)
+	st, err := withDetail(said.Code, clip.Text(firstText(res.Body), maxToolMessage), (*mcpv1.ToolError)(nil), detail.JSON())
+	if err != nil || said.Delay <= 0 {
+		return st, err
+	}
+	retry, err := anypb.New(&errdetails.RetryInfo{RetryDelay: durationpb.New(said.Delay)})
+	if err != nil {
+		return nil, err
+	}
+	st.Details = append(st.Details, retry)
+	return st, nil
 }
 
 // ToolResult is the reverse of [OfTool] for a call of a tool. It returns nil for a
