@@ -12,10 +12,10 @@ import (
 const maxComment = 16 << 10
 
 // comment returns the documentation of d as plain text: its leading comment,
-// else its trailing one, without directives to tools. Lines of a paragraph are
-// joined, paragraphs and list items stand on lines of their own. It is empty
-// where the descriptor carries no source information, and never longer than
-// maxText.
+// else its trailing one, without directives to tools, else what its options for
+// OpenAPI say. Lines of a paragraph are joined, paragraphs and list items stand on
+// lines of their own. It is empty where the descriptor has none of these, and never
+// longer than maxText.
 func comment(d protoreflect.Descriptor) string {
 	file := d.ParentFile()
 	if file == nil {
@@ -25,7 +25,10 @@ func comment(d protoreflect.Descriptor) string {
 	if text := cleanComment(loc.LeadingComments); text != "" {
 		return text
 	}
-	return cleanComment(loc.TrailingComments)
+	if text := cleanComment(loc.TrailingComments); text != "" {
+		return text
+	}
+	return openapi(d)
 }
 
 // directives start lines that speak to tools or to the authors.

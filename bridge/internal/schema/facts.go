@@ -35,6 +35,7 @@ func (f *messageFacts) shape() *transcode.Shape {
 type fieldFacts struct {
 	fieldOptions
 	doc        string
+	example    string // JSON, or ""
 	deprecated bool
 }
 
@@ -65,7 +66,7 @@ func (f *messageFacts) read() []fieldFacts {
 		f.fields = make([]fieldFacts, fields.Len())
 		for i := range f.fields {
 			fd := fields.Get(i)
-			f.fields[i] = fieldFacts{fieldOptions: readFieldOptions(fd), doc: comment(fd), deprecated: deprecated(fd)}
+			f.fields[i] = fieldFacts{fieldOptions: readFieldOptions(fd), doc: comment(fd), example: openapiExample(fd), deprecated: deprecated(fd)}
 		}
 	})
 	return f.fields

@@ -215,6 +215,9 @@ func (c *cache) addFields(info *messageInfo) {
 		} else {
 			f.value = c.field(fd, says)
 		}
+		if example := facts[i].example; c.dir != output && example != "" && f.value.examples == "" && f.value.keywords != "" && shape == nil {
+			f.value = f.value.exemplified(example)
+		}
 		// Left out, such a field is zero.
 		f.required = f.required || c.sends(o) && !fd.HasPresence() && f.value.needed
 		if c.full {
@@ -247,6 +250,13 @@ func (v *value) with(keywords string) *value {
 	} else {
 		w.keywords += keywords
 	}
+	return &w
+}
+
+// exemplified returns a copy of v with an example.
+func (v *value) exemplified(example string) *value {
+	w := *v
+	w.examples = examples([]string{example})
 	return &w
 }
 
