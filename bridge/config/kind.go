@@ -40,6 +40,7 @@ var takers = map[protoreflect.Name]struct {
 	"descriptors":     {api, "an API"},
 	"proto":           {api, "an API"},
 	"proto_path":      {api, "an API"},
+	"comments":        {api, "an API"},
 	"options":         {api, "an API"},
 	"options_file":    {api, "an API"},
 	"refresh":         {api, "an API"},

@@ -38,20 +38,25 @@ func (s *Set) Without(fields map[protoreflect.FullName]bool) (*Set, error) {
 	if fault != nil {
 		return nil, fault
 	}
-	l, err := link(files)
-	if err != nil {
-		return nil, fmt.Errorf("without the hidden fields: %w", err)
-	}
-	names := make([]string, len(s.services))
-	for i, service := range s.services {
-		names[i] = string(service.FullName())
-	}
-	out, err := newSet(l.linked, l.types, l.digest(), names, s.warnings)
+	out, err := s.linkAgain(files)
 	if err != nil {
 		return nil, fmt.Errorf("without the hidden fields: %w", err)
 	}
 	out.version = s.version
 	return out, nil
+}
+
+// linkAgain returns the set with its files changed.
+func (s *Set) linkAgain(files []rawFile) (*Set, error) {
+	l, err := link(files)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(s.services))
+	for i, service := range s.services {
+		names[i] = string(service.FullName())
+	}
+	return newSet(l.linked, l.types, l.digest(), names, s.warnings)
 }
 
 // stripper takes fields out of one file.
@@ -65,10 +70,15 @@ type stripper struct {
 // Numbers of the lists in descriptors, as they stand in paths.
 const (
 	messagesOfFile      = 4
+	enumsOfFile         = 5
+	servicesOfFile      = 6
 	extensionsOfFile    = 7
 	fieldsOfMessage     = 2
 	messagesOfMessage   = 3
+	enumsOfMessage      = 4
 	extensionsOfMessage = 6
+	methodsOfService    = 2
+	valuesOfEnum        = 2
 	oneofsOfMessage     = 8
 )
 

@@ -120,8 +120,7 @@ func FuzzOpenAPI(f *testing.F) {
 	f.Add([]byte("\x12\x01a\x1a\x01b"), []byte("*\x01a2\x01bJ\x01\"1\""), uint8(9))
 	f.Fuzz(func(t *testing.T, operation, field []byte, kind uint8) {
 		typ := descriptorpb.FieldDescriptorProto_Type(kind%18 + 1)
-		switch typ {
-		case descriptorpb.FieldDescriptorProto_TYPE_GROUP, descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, descriptorpb.FieldDescriptorProto_TYPE_ENUM:
+		if typ == descriptorpb.FieldDescriptorProto_TYPE_GROUP || typ == descriptorpb.FieldDescriptorProto_TYPE_MESSAGE || typ == descriptorpb.FieldDescriptorProto_TYPE_ENUM {
 			return
 		}
 		option := func(m proto.Message, b []byte) {

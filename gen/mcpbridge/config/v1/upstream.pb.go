@@ -448,6 +448,11 @@ type Upstream struct {
 	Proto []string `protobuf:"bytes,16,rep,name=proto,proto3" json:"proto,omitempty"`
 	// Directories in which to look for imports of `proto`.
 	ProtoPath []string `protobuf:"bytes,17,rep,name=proto_path,json=protoPath,proto3" json:"proto_path,omitempty"`
+	// Where comments about the API are, which reflection leaves out: files with a
+	// `FileDescriptorSet` made with source info, `.proto` files, or directories of
+	// them. They need not be complete, and stand in for other comments about the
+	// same thing.
+	Comments []string `protobuf:"bytes,41,rep,name=comments,proto3" json:"comments,omitempty"`
 	// How services, methods and fields of an API appear to clients.
 	Options *v1.File `protobuf:"bytes,18,opt,name=options,proto3" json:"options,omitempty"`
 	// A YAML file with the same content as `options`, which excludes it.
@@ -654,6 +659,13 @@ func (x *Upstream) GetProto() []string {
 func (x *Upstream) GetProtoPath() []string {
 	if x != nil {
 		return x.ProtoPath
+	}
+	return nil
+}
+
+func (x *Upstream) GetComments() []string {
+	if x != nil {
+		return x.Comments
 	}
 	return nil
 }
@@ -978,7 +990,10 @@ type Schema struct {
 	Profile SchemaProfile `protobuf:"varint,1,opt,name=profile,proto3,enum=mcpbridge.config.v1.SchemaProfile" json:"profile,omitempty"`
 	// How many bytes both schemas of a tool may take together, from 2048 to
 	// 262144. What does not fit is shortened, and a tool describes the rest.
-	MaxBytes      int32 `protobuf:"varint,2,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	MaxBytes int32 `protobuf:"varint,2,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	// Whether tools have schemas of their results. Without them, the list of tools
+	// is shorter, and hosts that check results do not.
+	Output        *bool `protobuf:"varint,3,opt,name=output,proto3,oneof" json:"output,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1025,6 +1040,13 @@ func (x *Schema) GetMaxBytes() int32 {
 		return x.MaxBytes
 	}
 	return 0
+}
+
+func (x *Schema) GetOutput() bool {
+	if x != nil && x.Output != nil {
+		return *x.Output
+	}
+	return false
 }
 
 // Tools chooses and changes the tools of an upstream. All names are the
@@ -1181,7 +1203,7 @@ var File_mcpbridge_config_v1_upstream_proto protoreflect.FileDescriptor
 
 const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\n" +
-	"\"mcpbridge/config/v1/upstream.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1cmcp/options/v1/options.proto\x1a!mcpbridge/config/v1/options.proto\"\x92\x12\n" +
+	"\"mcpbridge/config/v1/upstream.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1cmcp/options/v1/options.proto\x1a!mcpbridge/config/v1/options.proto\"\xc2\x12\n" +
 	"\bUpstream\x12\x1a\n" +
 	"\x03url\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x03url\x12s\n" +
 	"\acommand\x18\x02 \x03(\tBY\xbaHV\xba\x01S\n" +
@@ -1207,6 +1229,7 @@ const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\x05proto\x18\x10 \x03(\tB\x12\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01°\x19\x02\x10\x01R\x05proto\x121\n" +
 	"\n" +
 	"proto_path\x18\x11 \x03(\tB\x12\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01°\x19\x02\x10\x01R\tprotoPath\x12.\n" +
+	"\bcomments\x18) \x03(\tB\x12\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01°\x19\x02\x10\x01R\bcomments\x12.\n" +
 	"\aoptions\x18\x12 \x01(\v2\x14.mcp.options.v1.FileR\aoptions\x12)\n" +
 	"\foptions_file\x18\x13 \x01(\tB\x06°\x19\x02\x10\x01R\voptionsFile\x12=\n" +
 	"\atimeout\x18\x14 \x01(\v2\x19.google.protobuf.DurationB\b\xbaH\x05\xaa\x01\x022\x00R\atimeout\x12E\n" +
@@ -1260,13 +1283,17 @@ const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\x05bytes\x18\x02 \x01(\x05B\x12\xbaH\x04\x1a\x02(\x00°\x19\a\n" +
 	"\x0565536R\x05bytes\x12@\n" +
 	"\x04time\x18\x03 \x01(\v2\x19.google.protobuf.DurationB\x11\xbaH\x05\xaa\x01\x02*\x00°\x19\x05\n" +
-	"\x0330sR\x04time\"\x97\x01\n" +
+	"\x0330sR\x04time\"\xcb\x01\n" +
 	"\x06Schema\x12T\n" +
 	"\aprofile\x18\x01 \x01(\x0e2\".mcpbridge.config.v1.SchemaProfileB\x16\xbaH\x05\x82\x01\x02\x10\x01°\x19\n" +
 	"\n" +
 	"\bportableR\aprofile\x127\n" +
 	"\tmax_bytes\x18\x02 \x01(\x05B\x1a\xbaH\f\xd8\x01\x01\x1a\a\x18\x80\x80\x10(\x80\x10°\x19\a\n" +
-	"\x0512288R\bmaxBytes\"\xac\x03\n" +
+	"\x0512288R\bmaxBytes\x12'\n" +
+	"\x06output\x18\x03 \x01(\bB\n" +
+	"°\x19\x06\n" +
+	"\x04trueH\x00R\x06output\x88\x01\x01B\t\n" +
+	"\a_output\"\xac\x03\n" +
 	"\x05Tools\x12&\n" +
 	"\ainclude\x18\x01 \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\ainclude\x12&\n" +
 	"\aexclude\x18\x02 \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\aexclude\x12h\n" +
@@ -1421,6 +1448,7 @@ func file_mcpbridge_config_v1_upstream_proto_init() {
 	}
 	file_mcpbridge_config_v1_options_proto_init()
 	file_mcpbridge_config_v1_upstream_proto_msgTypes[0].OneofWrappers = []any{}
+	file_mcpbridge_config_v1_upstream_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
