@@ -154,6 +154,10 @@ func WithSchemas(profile SchemaProfile, maxBytes int) Option {
 	}
 }
 
+// WithoutOutputSchemas leaves out the schemas of results, so that the list of tools
+// is shorter. Results stay as they are.
+func WithoutOutputSchemas() Option { return func(c *config) { c.engine.NoOutputSchema = true } }
+
 // WithoutValidation leaves it to the backends to check requests against the
 // protovalidate rules of their types. Otherwise the Bridge does so before it
 // calls, so that a model hears of all violations at once.

@@ -83,6 +83,19 @@ func ProtoFiles(paths, importPaths []string) Source {
 	return builtIn{descriptor.ProtoSources(paths, importPaths)}
 }
 
+// Commented returns a Source of what another one loads, with comments from files,
+// which reflection and generated code leave out: descriptor sets with source info, as
+// `buf build -o api.binpb` makes them, .proto files and directories of .proto files.
+// They are read each time. A comment belongs to whatever has the same full name, and
+// takes the place of one that the source has. The files need not be complete. If they
+// say nothing about the API, there is a warning.
+func Commented(source Source, paths ...string) Source {
+	return builtIn{descriptor.Commented(sets(source), paths)}
+}
+
+// CheckComments returns what keeps [Commented] from reading files, or nil.
+func CheckComments(paths ...string) error { return descriptor.CheckComments(paths) }
+
 // Linked returns a Source of services whose generated code is linked into the
 // program. Generated code carries no comments.
 func Linked(services ...string) Source { return builtIn{descriptor.Linked(services...)} }

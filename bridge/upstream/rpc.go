@@ -25,7 +25,7 @@ func (p *plan) openRPC(ctx context.Context) (Server, error) {
 	closeCaller := func() { _ = caller.Close() } // nothing is lost with it
 	kind := p.recognise(ctx, caller)
 	if kind == KindAPI {
-		b, err := bridge.New(ctx, []bridge.Upstream{{Caller: caller, Descriptors: p.source, Services: p.spec.GetServices()}}, p.options...)
+		b, err := bridge.New(ctx, []bridge.Upstream{{Caller: caller, Descriptors: p.descriptors(caller), Services: p.spec.GetServices()}}, p.options...)
 		if err != nil {
 			closeCaller()
 			return nil, p.explain(err)
@@ -43,6 +43,19 @@ func (p *plan) openRPC(ctx context.Context) (Server, error) {
 		return nil, &ConfigError{err}
 	}
 	return server(p.meet(ctx, kind, client, closeCaller, nil))
+}
+
+// descriptors returns where the descriptors of an API come from.
+func (p *plan) descriptors(caller rpc.Caller) bridge.Source {
+	comments := p.spec.GetComments()
+	switch {
+	case len(comments) == 0:
+		return p.source
+	case p.source == nil:
+		return bridge.Commented(bridge.Reflection(caller), comments...)
+	default:
+		return bridge.Commented(p.source, comments...)
+	}
 }
 
 // recognise returns what an RPC server is.

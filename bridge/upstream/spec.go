@@ -206,6 +206,11 @@ func (p *plan) text() string {
 // readDescriptors finds where the descriptors of an API come from, and reads
 // them where that is a file.
 func (p *plan) readDescriptors() error {
+	if comments := p.spec.GetComments(); len(comments) > 0 {
+		if err := bridge.CheckComments(comments...); err != nil {
+			return err
+		}
+	}
 	set, protos, paths := p.spec.GetDescriptors(), p.spec.GetProto(), p.spec.GetProtoPath()
 	switch {
 	case set != "":
@@ -263,6 +268,9 @@ func (p *plan) readOptions() error {
 	}
 	if len(p.opts.Keys) > 0 {
 		opts = append(opts, bridge.WithKeys(p.opts.Keys...))
+	}
+	if !look.GetOutput() {
+		opts = append(opts, bridge.WithoutOutputSchemas())
 	}
 	if !u.GetValidate() {
 		opts = append(opts, bridge.WithoutValidation())

@@ -32,10 +32,16 @@ func Commented(source Source, paths []string) Source {
 		}
 		comments, err := readComments(paths)
 		if err != nil {
-			return nil, fmt.Errorf("comments: %w", err)
+			return nil, err
 		}
 		return set.withComments(comments, paths)
 	})
+}
+
+// CheckComments returns what keeps [Commented] from reading files, or nil.
+func CheckComments(paths []string) error {
+	_, err := readComments(paths)
+	return err
 }
 
 // comment is what a file says of one declaration.
@@ -45,7 +51,7 @@ type comment struct{ leading, trailing string }
 // about.
 func readComments(paths []string) (map[string]comment, error) {
 	if len(paths) == 0 {
-		return nil, errors.New("no file is named")
+		return nil, errors.New("comments: no file is named")
 	}
 	comments := make(map[string]comment)
 	var errs []error
@@ -54,7 +60,10 @@ func readComments(paths []string) (map[string]comment, error) {
 			errs = append(errs, err)
 		}
 	}
-	return comments, joined(errs)
+	if err := joined(errs); err != nil {
+		return nil, fmt.Errorf("comments: %w", err)
+	}
+	return comments, nil
 }
 
 func addComments(to map[string]comment, path string) error {
@@ -189,28 +198,28 @@ func eachDeclaration(fd *descriptorpb.FileDescriptorProto, visit func(name strin
 	full := func(scope, name string) string { return strings.TrimPrefix(scope+"."+name, ".") }
 	fields := func(scope string, fields []*descriptorpb.FieldDescriptorProto, path []int32) {
 		for i, f := range fields {
-			visit(full(scope, f.GetName()), append(path, int32(i))) //nolint:gosec // files have no more fields than that
+			visit(full(scope, f.GetName()), append(path, int32(i)))
 		}
 	}
 	enums := func(scope string, enums []*descriptorpb.EnumDescriptorProto, path []int32) {
 		for i, e := range enums {
-			path := append(slices.Clip(path), int32(i)) //nolint:gosec // as above
+			path := append(slices.Clip(path), int32(i))
 			visit(full(scope, e.GetName()), path)
 			for j, v := range e.GetValue() { // which are named beside their enum
-				visit(full(scope, v.GetName()), append(slices.Clip(path), valuesOfEnum, int32(j))) //nolint:gosec // as above
+				visit(full(scope, v.GetName()), append(slices.Clip(path), valuesOfEnum, int32(j)))
 			}
 		}
 	}
 	var messages func(scope string, messages []*descriptorpb.DescriptorProto, path []int32)
 	messages = func(scope string, list []*descriptorpb.DescriptorProto, path []int32) {
 		for i, m := range list {
-			name, path := full(scope, m.GetName()), slices.Clip(append(slices.Clip(path), int32(i))) //nolint:gosec // as above
+			name, path := full(scope, m.GetName()), slices.Clip(append(slices.Clip(path), int32(i)))
 			visit(name, path)
 			fields(name, m.GetField(), append(path, fieldsOfMessage))
 			fields(name, m.GetExtension(), append(path, extensionsOfMessage))
 			enums(name, m.GetEnumType(), append(path, enumsOfMessage))
 			for j, o := range m.GetOneofDecl() {
-				visit(full(name, o.GetName()), append(path, oneofsOfMessage, int32(j))) //nolint:gosec // as above
+				visit(full(name, o.GetName()), append(path, oneofsOfMessage, int32(j)))
 			}
 			messages(name, m.GetNestedType(), append(path, messagesOfMessage))
 		}
@@ -220,10 +229,10 @@ func eachDeclaration(fd *descriptorpb.FileDescriptorProto, visit func(name strin
 	enums(pkg, fd.GetEnumType(), []int32{enumsOfFile})
 	fields(pkg, fd.GetExtension(), []int32{extensionsOfFile})
 	for i, service := range fd.GetService() {
-		name, path := full(pkg, service.GetName()), []int32{servicesOfFile, int32(i)} //nolint:gosec // as above
+		name, path := full(pkg, service.GetName()), []int32{servicesOfFile, int32(i)}
 		visit(name, path)
 		for j, m := range service.GetMethod() {
-			visit(full(name, m.GetName()), append(slices.Clip(path), methodsOfService, int32(j))) //nolint:gosec // as above
+			visit(full(name, m.GetName()), append(slices.Clip(path), methodsOfService, int32(j)))
 		}
 	}
 }

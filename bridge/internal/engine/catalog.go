@@ -145,6 +145,9 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 		t.Name = c.names[method.FullName()]
 		var err error
 		if err = t.render(schemas, cfg.Schema.MaxBytes, method, said.GetTool(), origin[method.FullName()]); err == nil {
+			if cfg.NoOutputSchema {
+				t.OutputSchema = nil
+			}
 			err = t.apply(cfg, said)
 		}
 		if err != nil {

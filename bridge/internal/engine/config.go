@@ -54,6 +54,7 @@ type Config struct {
 	NoConfirm            bool               // call without asking the user first
 	Options              []byte             // a mcp.options.v1.File as YAML, or nil
 	Schema               schema.Options
+	NoOutputSchema       bool // leave out the schemas of results
 	Metadata             metadata.Policy
 	OperationWait        time.Duration
 	TaskTTL              time.Duration
