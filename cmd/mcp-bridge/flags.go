@@ -46,8 +46,10 @@ type upstreamFlags struct {
 	streamBytes                scoped[int32]
 	streamTime                 scoped[time.Duration]
 	noValidate, noConfirm      scoped[bool]
+	noOutputSchema             scoped[bool]
 	descriptors                scoped[string]
 	protos, protoPaths         scoped[string]
+	comments                   scoped[string]
 	optionsFile                scoped[string]
 	operationWait, taskTTL     scoped[time.Duration]
 	schema, output, bytes      scoped[string]
@@ -130,17 +132,19 @@ func (a *app) addUpstreamFlags(cmd *cobra.Command, toolsBytes int) *upstreamFlag
 	addText(cmd, &u.descriptors, "descriptors", "", "read a FileDescriptorSet from this `file`, as buf build -o or protoc --descriptor_set_out --include_imports write it")
 	addText(cmd, &u.protos, "proto", "", "compile this .proto `file` or directory of them; may be repeated")
 	addText(cmd, &u.protoPaths, "proto-path", "", "look for imports of --proto in this `directory`; may be repeated")
+	addText(cmd, &u.comments, "comments", "", "take comments about the API, which reflection leaves out, from this `file`: a FileDescriptorSet with source info, a .proto file, or a directory of them; may be repeated")
 	addText(cmd, &u.optionsFile, "options", "", "read what to say of services, methods and fields from this YAML `file`, a mcp.options.v1.File")
-	annotate(cmd, groupDescriptor, "descriptors", "proto", "proto-path", "options")
+	annotate(cmd, groupDescriptor, "descriptors", "proto", "proto-path", "comments", "options")
 	addDuration(cmd, &u.operationWait, "operation-wait", api.GetOperationWait().AsDuration(), "wait this `time` for a long-running operation, within five sixths of --timeout; 0 for not at all")
 	addDuration(cmd, &u.taskTTL, "task-ttl", api.GetTaskTtl().AsDuration(), "let clients ask for a task during this `time` after its creation")
 	addText(cmd, &u.schema, "schema", schemaPortable, "`profile` of the tools' schemas: portable, what every known host accepts; full, with references and unions, which some refuse")
 	addInt(cmd, &u.schemaBytes, "schema-bytes", int(api.GetSchema().GetMaxBytes()), "how many `bytes` both schemas of a tool may take; what does not fit is shortened")
+	addBool(cmd, &u.noOutputSchema, "no-output-schema", "leave out the schemas of results, for a shorter list of tools")
 	addText(cmd, &u.output, "output", outputAnswers, aboutOutput)
 	addText(cmd, &u.bytes, "bytes", bytesBase64, "`encoding` of bytes in arguments and results, where options of a field do not say: base64; utf8, for text; hex")
 	addInt(cmd, &u.maxResult, "max-result-bytes", int(api.GetMaxResultBytes()), "how many `bytes` of JSON or text a result may have; a longer one is an error that says how to ask for less")
 	annotate(cmd, groupAPI, "service", "return-header", "refresh", "stream-messages", "stream-bytes", "stream-time", "no-validate", "no-confirm",
-		"operation-wait", "task-ttl", "schema", "schema-bytes", "output", "bytes", "max-result-bytes")
+		"operation-wait", "task-ttl", "schema", "schema-bytes", "no-output-schema", "output", "bytes", "max-result-bytes")
 	f.StringVar(&u.keyFile, "task-key-file", "", "seal the ids of tasks with the 32 or more random bytes in this `file`, so that they outlive the process and are known to every replica")
 	f.IntVar(&u.toolsBytes, "tools-bytes", toolsBytes, "how many `bytes` the list of tools may take; three tools that search, describe and call the others replace a longer one; 0 lists all tools, however many")
 	annotate(cmd, groupGateway, "task-key-file", "tools-bytes")

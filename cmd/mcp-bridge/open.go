@@ -83,7 +83,7 @@ func (a *app) open(ctx context.Context, cfg *configv1.Config, f *upstreamFlags, 
 
 // keyFlags are the flags of the keys that a fault may begin with.
 var keyFlags = map[string]string{
-	"descriptors": "--descriptors", "proto": "--proto", "protoPath": "--proto-path", "optionsFile": "--options",
+	"descriptors": "--descriptors", "proto": "--proto", "protoPath": "--proto-path", "comments": "--comments", "optionsFile": "--options",
 	"headers": "--header", "forwardHeaders": "--forward-header", "returnHeaders": "--return-header", "tls": "--ca, --cert or --key",
 	"authority": "--authority", "services": "--service", "keys[0]": "--task-key-file",
 	"server.tls": "--tls-cert, --tls-key or --tls-client-ca", "server.listen": "--listen", "server.path": "--path",

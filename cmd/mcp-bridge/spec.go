@@ -72,11 +72,13 @@ func (f *upstreamFlags) rules() []rule {
 		{&f.descriptors, isAPI, forAPIs, true},
 		{&f.protos, isAPI, forAPIs, true},
 		{&f.protoPaths, isAPI, forAPIs, true},
+		{&f.comments, isAPI, forAPIs, true},
 		{&f.optionsFile, isAPI, forAPIs, true},
 		{&f.operationWait, isAPI, forAPIs, false},
 		{&f.taskTTL, isAPI, forAPIs, false},
 		{&f.schema, isAPI, forAPIs, false},
 		{&f.schemaBytes, isAPI, forAPIs, false},
+		{&f.noOutputSchema, isAPI, forAPIs, false},
 		{&f.output, isAPI, forAPIs, false},
 		{&f.bytes, isAPI, forAPIs, false},
 		{&f.maxResult, isAPI, forAPIs, false},
@@ -323,15 +325,18 @@ func wrongOutput(output string) error {
 func (f *upstreamFlags) setAPI(u *configv1.Upstream, t *target) {
 	u.Services, u.ReturnHeaders = f.services.values(t.name), f.returned.values(t.name)
 	u.Descriptors, u.Proto, u.ProtoPath = f.descriptors.only(t.name), f.protos.values(t.name), f.protoPaths.values(t.name)
-	u.OptionsFile = f.optionsFile.only(t.name)
+	u.Comments, u.OptionsFile = f.comments.values(t.name), f.optionsFile.only(t.name)
 	u.Refresh, u.OperationWait, u.TaskTtl = duration(&f.refresh, t), duration(&f.operationWait, t), duration(&f.taskTTL, t)
 	if len(f.streamMessages.given)+len(f.streamBytes.given)+len(f.streamTime.given) > 0 {
 		u.Stream = &configv1.Stream{
 			Messages: f.streamMessages.only(t.name), Bytes: f.streamBytes.only(t.name), Time: duration(&f.streamTime, t),
 		}
 	}
-	if len(f.schema.given)+len(f.schemaBytes.given) > 0 {
+	if len(f.schema.given)+len(f.schemaBytes.given)+len(f.noOutputSchema.given) > 0 {
 		u.Schema = &configv1.Schema{MaxBytes: f.schemaBytes.only(t.name)}
+		if off, ok := f.noOutputSchema.last(t.name); ok {
+			u.Schema.Output = new(!off)
+		}
 		if f.schema.only(t.name) == schemaFull {
 			u.Schema.Profile = configv1.SchemaProfile_SCHEMA_PROFILE_FULL
 		}
