@@ -7,14 +7,17 @@ import (
 
 // The steps by which a schema shrinks until it fits its budget. What a model
 // needs to write a correct call goes last: the root, its comments, the words
-// of rules, and the structure near the root.
+// of rules, and the structure near the root. What says the same once more goes
+// first: a message inside itself.
 var steps = []mode{
 	{},
-	{nestedDocs: firstSentences},
-	{nestedDocs: noDocs},
-	{nestedDocs: noDocs, sampleEnums: true},
-	{nestedDocs: noDocs, sampleEnums: true, rootDocs: firstSentences},
-	{nestedDocs: noDocs, sampleEnums: true, rootDocs: firstSentences, shortRules: true},
+	{fold: true},
+	{fold: true, nestedDocs: firstSentences, deepDocs: firstSentences},
+	{fold: true, nestedDocs: firstSentences, deepDocs: noDocs},
+	{fold: true, nestedDocs: noDocs, deepDocs: noDocs},
+	{fold: true, nestedDocs: noDocs, deepDocs: noDocs, sampleEnums: true},
+	{fold: true, nestedDocs: noDocs, deepDocs: noDocs, sampleEnums: true, rootDocs: firstSentences},
+	{fold: true, nestedDocs: noDocs, deepDocs: noDocs, sampleEnums: true, rootDocs: firstSentences, shortRules: true},
 }
 
 // buffers are those of writers.
@@ -92,6 +95,9 @@ func (w *writer) prune(t *tree, m mode) bool {
 		// are cheap to take. In $defs, what is referred to from here alone is
 		// not taken off; it is at most more than what is needed.
 		o := t.nested[i]
+		if m.fold && o.repeated {
+			continue // it is not written anyway
+		}
 		before := sizes.objectSize(o, m)
 		o.collapsed = true
 		after := sizes.objectSize(o, m)

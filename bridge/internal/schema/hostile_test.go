@@ -247,8 +247,13 @@ message One {
   // A nested field. It has more to say at some length, which takes room.
   string name = 1;
   Deep deep = 2;
+  One again = 3;
 }
-message Deep { string bottom = 1; Size size = 2; }
+message Deep {
+  // Far down.
+  string bottom = 1;
+  Size size = 2;
+}
 enum Size { SIZE_UNSPECIFIED = 0;
 `)
 	for i := range 80 {
@@ -265,17 +270,25 @@ enum Size { SIZE_UNSPECIFIED = 0;
 		}
 	}
 	has(steps[0], "It has more to say at some length", true)
-	has(steps[1], "It has more to say at some length", false)
-	has(steps[1], "A nested field.", true)
-	has(steps[2], "A nested field.", false)
-	has(steps[2], "SIZE_80", true)
-	has(steps[3], "SIZE_80", false)
-	has(steps[3], "One of 80 names: SIZE_1, SIZE_2,", true)
-	has(steps[3], "It matters.", true)
-	has(steps[4], "It matters.", false)
-	has(steps[4], "The one.", true)
+	has(steps[0], "Message One, nested like the one above.", true)
+	has(steps[1], "It has more to say at some length", true)
+	has(steps[1], `"again":{"type":"object","description":"Message One, nested like the one above."}`, true)
+	has(steps[2], "It has more to say at some length", false)
+	has(steps[2], "Far down.", true)
+	has(steps[3], "Far down.", false)
+	has(steps[3], "A nested field.", true)
+	has(steps[4], "A nested field.", false)
+	has(steps[4], "SIZE_80", true)
+	has(steps[5], "SIZE_80", false)
+	has(steps[5], "One of 80 names: SIZE_1, SIZE_2,", true)
+	has(steps[5], "It matters.", true)
+	has(steps[6], "It matters.", false)
+	has(steps[6], "The one.", true)
+	if all, folded := rendered(w, tr, steps[0]), rendered(w, tr, steps[1]); strings.Count(all, `"bottom"`) != 2 || strings.Count(folded, `"bottom"`) != 1 {
+		t.Errorf("recursion is not folded:\n%s\n%s", all, folded)
+	}
 
-	last := steps[4]
+	last := steps[6]
 	got := rendered(w, tr, last)
 	w.limit = len(got) - 1
 	if !w.prune(tr, last) {

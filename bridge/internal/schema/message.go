@@ -198,12 +198,13 @@ func (c *cache) addFields(info *messageInfo) {
 			group = nil
 		}
 		if group != nil {
-			rule, ok := oneofs[group.FullName()]
-			if !ok {
-				rule = c.oneof(info, group)
-				oneofs[group.FullName()] = rule
+			// The first member says what holds for all of them.
+			if again, ok := oneofs[group.FullName()]; ok {
+				f.rule = again
+			} else {
+				f.rule = c.oneof(info, group)
+				oneofs[group.FullName()] = "Oneof " + clip(string(group.Name()), maxNameText) + "."
 			}
-			f.rule = rule
 		}
 		f.required = c.sends(o) &&
 			(says.required() || group == nil && (o.required || fd.Cardinality() == protoreflect.Required))

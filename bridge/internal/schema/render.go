@@ -18,8 +18,10 @@ const (
 
 // mode says how much of a tree is written.
 type mode struct {
+	fold        bool // a message is not written inside itself
 	rootDocs    docs // of the root and its properties
-	nestedDocs  docs // of everything below
+	nestedDocs  docs // of the messages in these
+	deepDocs    docs // of everything below
 	sampleEnums bool // long enumerations become samples
 	shortRules  bool // the words of rules are shortened
 	// bare leaves out what nothing else bounds: references, unions, and the
@@ -28,10 +30,14 @@ type mode struct {
 }
 
 func (m mode) docs(depth int) docs {
-	if depth == 0 {
+	switch depth {
+	case 0:
 		return m.rootDocs
+	case 1:
+		return m.nestedDocs
+	default:
+		return m.deepDocs
 	}
-	return m.nestedDocs
 }
 
 // state says how a property is written that holds a message.
@@ -184,7 +190,7 @@ func (w *writer) state(o *object) state {
 	switch {
 	case o == nil:
 		return open
-	case o.again:
+	case o.again, o.repeated && w.mode.fold:
 		return again
 	case o.info.desc.IsPlaceholder():
 		return unknown

@@ -32,8 +32,9 @@ type object struct {
 	// props are nil unless expanded.
 	props    []property
 	expanded bool
-	// again is set where recursion ends.
-	again bool
+	// repeated is set inside a message of the same type, and in all that is in one
+	// that is; again is set where recursion ends.
+	repeated, again bool
 	// shared is set where the object stands in $defs.
 	shared bool
 	// collapsed is set by the budget: written as if not expanded.
@@ -151,9 +152,11 @@ func (b *builder) child(parent *object, p *property, info *messageInfo) *object 
 		limit = outputUnroll
 	}
 	name := info.desc.FullName()
+	o.repeated = parent.repeated
 	for up := parent; up != nil; up = up.parent {
 		if up.info == info || up.info.desc.FullName() == name {
 			limit--
+			o.repeated = true
 		}
 	}
 	switch {
