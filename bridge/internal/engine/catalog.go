@@ -135,6 +135,7 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 	if !slices.Contains(slices.Collect(maps.Values(c.names)), DescribeTypeTool) {
 		shape.DescribeTool = cfg.public(DescribeTypeTool)
 	}
+	shape.Methods = methods
 	shape.Comment, shape.Encoding, shape.Output = cfg.comment, cfg.encoding, cfg.Output
 	schemas := schema.New(shape)
 	tools := make([]*tool, len(methods))

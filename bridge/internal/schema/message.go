@@ -25,6 +25,7 @@ type cache struct {
 	encode     func(protoreflect.FieldDescriptor) transcode.Encoding
 	predefined *predefined
 	facts      *factBook
+	hints      *hints
 	messages   sync.Map // messageKey -> *messageInfo
 	enums      sync.Map // enumKey -> *enumValue
 }
@@ -65,6 +66,7 @@ type fieldInfo struct {
 	doc      string // the author's words
 	lead     string // our words that must be read first
 	rule     string // our words that must not be lost
+	help     string // our words that help
 	required bool   // at every place of the message
 	// outermost is set where the property is required in the root only.
 	outermost bool
@@ -181,6 +183,9 @@ func (c *cache) addFields(info *messageInfo) {
 		f := &fieldInfo{name: name, doc: facts[i].doc}
 		if c.comment != nil {
 			f.doc = cmp.Or(strings.TrimSpace(c.comment(fd)), f.doc)
+		}
+		if c.sends(o) {
+			f.help = c.hints.of(fd, f.doc)
 		}
 		info.fields = append(info.fields, f)
 		if facts[i].deprecated && !strings.HasPrefix(strings.ToLower(f.doc), "deprecated") {

@@ -386,18 +386,18 @@ func splitType(keywords string) (first, rest string) {
 // author's words, then ours, then the comments of enum values. more are words
 // of ours that must not be lost.
 func (e *encoder) describe(top bool, v *value, more string) {
-	var lead, doc, rule string
+	var lead, doc, rule, help string
 	if top {
-		lead, doc, rule = e.field.lead, e.field.doc, e.field.rule
+		lead, doc, rule, help = e.field.lead, e.field.doc, e.field.rule, e.field.help
 		if doc == "" {
 			doc = e.typeDoc(v)
 		}
 	}
 	note := v.note
 	if e.level == noDocs {
-		note = ""
+		note, help = "", ""
 	}
-	tail := join(rule, v.rule, shortRules(v.rules, e.short), more, note)
+	tail := join(help, rule, v.rule, shortRules(v.rules, e.short), more, note)
 	doc = shorten(doc, e.level)
 	text := cut(join(lead, cut(doc, maxText-len(lead)-len(tail)-4), tail), maxText)
 	if en := v.enumOf(); en != nil && top && e.level == allDocs {

@@ -57,6 +57,9 @@ type Options struct {
 	// [Renderer.Type]. Where a schema leaves out a part of a type, it names
 	// the type and this tool. Empty means that there is no such tool.
 	DescribeTool string
+	// Methods are those of the API. What their declarations say of fields, besides
+	// comments, is told then.
+	Methods []protoreflect.MethodDescriptor
 	// Comment returns what is said of a field in place of its comment, or "".
 	// It is called concurrently, and may be nil.
 	Comment func(protoreflect.FieldDescriptor) string
@@ -137,6 +140,7 @@ type Renderer struct {
 func New(opts Options) *Renderer {
 	r := &Renderer{opts: opts, kinds: new([directions]cache)}
 	extensions, facts := new(predefined), new(factBook)
+	derived := &hints{methods: opts.Methods}
 	for dir := range directions {
 		c := &r.kinds[dir]
 		c.dir = dir
@@ -144,7 +148,7 @@ func New(opts Options) *Renderer {
 		c.tool = clip(opts.DescribeTool, maxToolText)
 		c.output = opts.Output
 		c.comment, c.encode = opts.Comment, opts.Encoding
-		c.predefined, c.facts = extensions, facts
+		c.predefined, c.facts, c.hints = extensions, facts, derived
 	}
 	return r
 }
