@@ -154,7 +154,8 @@ func (c *Codec) Masking(masks []Mask) *Codec {
 // maskOf returns the mask that a field is, or nil.
 func (r *reader) maskOf(f *field) *Mask {
 	for i := range r.masks {
-		if m := &r.masks[i]; f.index >= 0 && f == &r.root.fields[f.index] && f.number == m.Field.Number() {
+		// A message further inside may have more fields than the outermost one.
+		if m := &r.masks[i]; f.index >= 0 && f.index < len(r.root.fields) && f == &r.root.fields[f.index] && f.number == m.Field.Number() {
 			return m
 		}
 	}

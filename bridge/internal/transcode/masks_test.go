@@ -46,6 +46,22 @@ message Book {
 message Author { string given_name = 1; }
 `
 
+// TestMasksBesideLargerMessages: a message inside a request with a mask may have more
+// fields than the request.
+func TestMasksBesideLargerMessages(t *testing.T) {
+	t.Parallel()
+	method := compile(t, masksProto).Services().Get(0).Methods().ByName("UpdateBook")
+	codec := newCodec(t, method.Input(), transcode.Options{}).Masking(transcode.Masks(method))
+	in := `{"book":{"editor":{"givenName":"Ada"},"createTime":"2026-01-31T12:00:00Z"},"updateMask":"editor.givenName"}`
+	wire, err := codec.AppendWire(nil, []byte(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, _, err := codec.AppendJSON(nil, wire); err != nil || string(out) != in {
+		t.Errorf("%s, error %v; want %s", out, err, in)
+	}
+}
+
 func TestMasks(t *testing.T) {
 	t.Parallel()
 	methods := compile(t, masksProto).Services().Get(0).Methods()
