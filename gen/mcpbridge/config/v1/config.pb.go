@@ -33,10 +33,12 @@ type Reflection int32
 const (
 	// The default.
 	Reflection_REFLECTION_UNSPECIFIED Reflection = 0
-	// Everyone.
+	// Everyone, also without a credential where `auth` wants one.
 	Reflection_REFLECTION_PUBLIC Reflection = 1
 	// Nobody: server reflection is not served.
 	Reflection_REFLECTION_OFF Reflection = 2
+	// Those whom `auth` lets in.
+	Reflection_REFLECTION_AUTHENTICATED Reflection = 3
 )
 
 // Enum value maps for Reflection.
@@ -45,11 +47,13 @@ var (
 		0: "REFLECTION_UNSPECIFIED",
 		1: "REFLECTION_PUBLIC",
 		2: "REFLECTION_OFF",
+		3: "REFLECTION_AUTHENTICATED",
 	}
 	Reflection_value = map[string]int32{
-		"REFLECTION_UNSPECIFIED": 0,
-		"REFLECTION_PUBLIC":      1,
-		"REFLECTION_OFF":         2,
+		"REFLECTION_UNSPECIFIED":   0,
+		"REFLECTION_PUBLIC":        1,
+		"REFLECTION_OFF":           2,
+		"REFLECTION_AUTHENTICATED": 3,
 	}
 )
 
@@ -165,6 +169,9 @@ type Config struct {
 	Keys []*Key `protobuf:"bytes,6,rep,name=keys,proto3" json:"keys,omitempty"`
 	// What the program reports about itself.
 	Telemetry *Telemetry `protobuf:"bytes,7,opt,name=telemetry,proto3" json:"telemetry,omitempty"`
+	// Who is let in. Absent, everyone is; then the gateway refuses to listen on
+	// addresses that other machines can reach.
+	Auth *Auth `protobuf:"bytes,20,opt,name=auth,proto3" json:"auth,omitempty"`
 	// How many bytes the list of tools of an endpoint may take: their names,
 	// descriptions, schemas and all else, as `tools/list` has them. A longer list is
 	// replaced with three tools that search, describe and call the others. 0 lists all
@@ -246,6 +253,13 @@ func (x *Config) GetTelemetry() *Telemetry {
 	return nil
 }
 
+func (x *Config) GetAuth() *Auth {
+	if x != nil {
+		return x.Auth
+	}
+	return nil
+}
+
 func (x *Config) GetToolsBytes() int32 {
 	if x != nil && x.ToolsBytes != nil {
 		return *x.ToolsBytes
@@ -283,7 +297,8 @@ type Server struct {
 	// `mcp-bridge export` has written. With several upstreams, that directory has
 	// a subdirectory for each typed upstream, with the name of the upstream.
 	Typed string `protobuf:"bytes,8,opt,name=typed,proto3" json:"typed,omitempty"`
-	// Who may list the gRPC services by server reflection.
+	// Who may list the gRPC services by server reflection. Where `auth` wants a
+	// credential, the default is `authenticated`.
 	Reflection Reflection `protobuf:"varint,9,opt,name=reflection,proto3,enum=mcpbridge.config.v1.Reflection" json:"reflection,omitempty"`
 	// The longest message from a client, in bytes.
 	MaxMessageBytes int32 `protobuf:"varint,10,opt,name=max_message_bytes,json=maxMessageBytes,proto3" json:"max_message_bytes,omitempty"`
@@ -293,8 +308,12 @@ type Server struct {
 	// How long calls under way may take to finish after the program is told to
 	// stop. `0s` ends them at once.
 	ShutdownTimeout *durationpb.Duration `protobuf:"bytes,12,opt,name=shutdown_timeout,json=shutdownTimeout,proto3" json:"shutdown_timeout,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The URL by which clients reach the MCP endpoint, such as
+	// `https://mcp.example.com/mcp`: the identifier of the resource that tokens
+	// must be for. Needed where a proxy changes the host or the path.
+	PublicUrl     string `protobuf:"bytes,13,opt,name=public_url,json=publicUrl,proto3" json:"public_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Server) Reset() {
@@ -409,6 +428,13 @@ func (x *Server) GetShutdownTimeout() *durationpb.Duration {
 		return x.ShutdownTimeout
 	}
 	return nil
+}
+
+func (x *Server) GetPublicUrl() string {
+	if x != nil {
+		return x.PublicUrl
+	}
+	return ""
 }
 
 // ServerTls is the TLS of the listeners. The files are read again when they
@@ -786,14 +812,15 @@ var File_mcpbridge_config_v1_config_proto protoreflect.FileDescriptor
 
 const file_mcpbridge_config_v1_config_proto_rawDesc = "" +
 	"\n" +
-	" mcpbridge/config/v1/config.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x16mcp/json/v1/json.proto\x1a!mcpbridge/config/v1/options.proto\x1a\"mcpbridge/config/v1/upstream.proto\"\xd6\x05\n" +
+	" mcpbridge/config/v1/config.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1emcpbridge/config/v1/auth.proto\x1a!mcpbridge/config/v1/options.proto\x1a\"mcpbridge/config/v1/upstream.proto\"\x85\x06\n" +
 	"\x06Config\x123\n" +
 	"\x06server\x18\x01 \x01(\v2\x1b.mcpbridge.config.v1.ServerR\x06server\x129\n" +
 	"\bdefaults\x18\x02 \x01(\v2\x1d.mcpbridge.config.v1.DefaultsR\bdefaults\x12k\n" +
 	"\tupstreams\x18\x03 \x03(\v2*.mcpbridge.config.v1.Config.UpstreamsEntryB!\xbaH\x1e\x9a\x01\x1b\"\x19r\x172\x15^[A-Za-z0-9_-]{1,32}$R\tupstreams\x12k\n" +
 	"\tendpoints\x18\x05 \x03(\v2*.mcpbridge.config.v1.Config.EndpointsEntryB!\xbaH\x1e\x9a\x01\x1b\"\x19r\x172\x15^[A-Za-z0-9_-]{1,32}$R\tendpoints\x12,\n" +
 	"\x04keys\x18\x06 \x03(\v2\x18.mcpbridge.config.v1.KeyR\x04keys\x12<\n" +
-	"\ttelemetry\x18\a \x01(\v2\x1e.mcpbridge.config.v1.TelemetryR\ttelemetry\x129\n" +
+	"\ttelemetry\x18\a \x01(\v2\x1e.mcpbridge.config.v1.TelemetryR\ttelemetry\x12-\n" +
+	"\x04auth\x18\x14 \x01(\v2\x19.mcpbridge.config.v1.AuthR\x04auth\x129\n" +
 	"\vtools_bytes\x18\b \x01(\x05B\x13\xbaH\x04\x1a\x02(\x00°\x19\b\n" +
 	"\x06100000H\x00R\n" +
 	"toolsBytes\x88\x01\x01\x1a[\n" +
@@ -803,7 +830,7 @@ const file_mcpbridge_config_v1_config_proto_rawDesc = "" +
 	"\x0eEndpointsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x123\n" +
 	"\x05value\x18\x02 \x01(\v2\x1d.mcpbridge.config.v1.EndpointR\x05value:\x028\x01B\x0e\n" +
-	"\f_tools_bytesJ\x04\b\x04\x10\x05R\vtool_search\"\xb5\b\n" +
+	"\f_tools_bytesJ\x04\b\x04\x10\x05R\vtool_search\"\xfe\b\n" +
 	"\x06Server\x12\x83\x02\n" +
 	"\x06listen\x18\x01 \x03(\tB\xea\x01\xbaH\xd2\x01\x92\x01\xce\x01\"\xcb\x01\xba\x01\xc7\x01\n" +
 	"\rserver.listen\x12%must be HOST:PORT, :PORT or unix:PATH\x1a\x8e\x01(this.startsWith('unix:') && size(this) > 5) || this.isHostAndPort(true) || (this.startsWith(':') && ('localhost' + this).isHostAndPort(true))°\x19\x10\n" +
@@ -827,7 +854,9 @@ const file_mcpbridge_config_v1_config_proto_rawDesc = "" +
 	"\x0fmax_connections\x18\v \x01(\x05B\x12\xbaH\x04\x1a\x02(\x00°\x19\a\n" +
 	"\x0510000R\x0emaxConnections\x12W\n" +
 	"\x10shutdown_timeout\x18\f \x01(\v2\x19.google.protobuf.DurationB\x11\xbaH\x05\xaa\x01\x022\x00°\x19\x05\n" +
-	"\x0310sR\x0fshutdownTimeout\"r\n" +
+	"\x0310sR\x0fshutdownTimeout\x12G\n" +
+	"\n" +
+	"public_url\x18\r \x01(\tB(\xbaH%\xd8\x01\x01r 2\x1e^https?://[^/?# ]+(/[^?# ]*)?$R\tpublicUrl\"r\n" +
 	"\tServerTls\x12 \n" +
 	"\x04cert\x18\x01 \x01(\tB\f\xbaH\x03\xc8\x01\x01°\x19\x02\x10\x01R\x04cert\x12\x1e\n" +
 	"\x03key\x18\x02 \x01(\tB\f\xbaH\x03\xc8\x01\x01°\x19\x02\x10\x01R\x03key\x12#\n" +
@@ -849,14 +878,16 @@ const file_mcpbridge_config_v1_config_proto_rawDesc = "" +
 	"\x03log\x18\x01 \x01(\v2\x18.mcpbridge.config.v1.LogR\x03log\"N\n" +
 	"\x03Log\x12G\n" +
 	"\x05level\x18\x01 \x01(\x0e2\x1d.mcpbridge.config.v1.LogLevelB\x12\xbaH\x05\x82\x01\x02\x10\x01°\x19\x06\n" +
-	"\x04warnR\x05level*l\n" +
+	"\x04warnR\x05level*\x9f\x01\n" +
 	"\n" +
 	"Reflection\x12\x1a\n" +
 	"\x16REFLECTION_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x11REFLECTION_PUBLIC\x10\x01\x1a\f\xba\xb0\x19\b\n" +
 	"\x06public\x12\x1d\n" +
 	"\x0eREFLECTION_OFF\x10\x02\x1a\t\xba\xb0\x19\x05\n" +
-	"\x03off*\xa9\x01\n" +
+	"\x03off\x121\n" +
+	"\x18REFLECTION_AUTHENTICATED\x10\x03\x1a\x13\xba\xb0\x19\x0f\n" +
+	"\rauthenticated*\xa9\x01\n" +
 	"\bLogLevel\x12\x19\n" +
 	"\x15LOG_LEVEL_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x0fLOG_LEVEL_DEBUG\x10\x01\x1a\v\xba\xb0\x19\a\n" +
@@ -899,9 +930,10 @@ var file_mcpbridge_config_v1_config_proto_goTypes = []any{
 	(*Log)(nil),                 // 10: mcpbridge.config.v1.Log
 	nil,                         // 11: mcpbridge.config.v1.Config.UpstreamsEntry
 	nil,                         // 12: mcpbridge.config.v1.Config.EndpointsEntry
-	(*durationpb.Duration)(nil), // 13: google.protobuf.Duration
-	(Prefix)(0),                 // 14: mcpbridge.config.v1.Prefix
-	(*Upstream)(nil),            // 15: mcpbridge.config.v1.Upstream
+	(*Auth)(nil),                // 13: mcpbridge.config.v1.Auth
+	(*durationpb.Duration)(nil), // 14: google.protobuf.Duration
+	(Prefix)(0),                 // 15: mcpbridge.config.v1.Prefix
+	(*Upstream)(nil),            // 16: mcpbridge.config.v1.Upstream
 }
 var file_mcpbridge_config_v1_config_proto_depIdxs = []int32{
 	3,  // 0: mcpbridge.config.v1.Config.server:type_name -> mcpbridge.config.v1.Server
@@ -910,21 +942,22 @@ var file_mcpbridge_config_v1_config_proto_depIdxs = []int32{
 	12, // 3: mcpbridge.config.v1.Config.endpoints:type_name -> mcpbridge.config.v1.Config.EndpointsEntry
 	8,  // 4: mcpbridge.config.v1.Config.keys:type_name -> mcpbridge.config.v1.Key
 	9,  // 5: mcpbridge.config.v1.Config.telemetry:type_name -> mcpbridge.config.v1.Telemetry
-	4,  // 6: mcpbridge.config.v1.Server.tls:type_name -> mcpbridge.config.v1.ServerTls
-	0,  // 7: mcpbridge.config.v1.Server.reflection:type_name -> mcpbridge.config.v1.Reflection
-	13, // 8: mcpbridge.config.v1.Server.shutdown_timeout:type_name -> google.protobuf.Duration
-	13, // 9: mcpbridge.config.v1.Defaults.timeout:type_name -> google.protobuf.Duration
-	14, // 10: mcpbridge.config.v1.Defaults.prefix:type_name -> mcpbridge.config.v1.Prefix
-	7,  // 11: mcpbridge.config.v1.Endpoint.tools:type_name -> mcpbridge.config.v1.EndpointTools
-	10, // 12: mcpbridge.config.v1.Telemetry.log:type_name -> mcpbridge.config.v1.Log
-	1,  // 13: mcpbridge.config.v1.Log.level:type_name -> mcpbridge.config.v1.LogLevel
-	15, // 14: mcpbridge.config.v1.Config.UpstreamsEntry.value:type_name -> mcpbridge.config.v1.Upstream
-	6,  // 15: mcpbridge.config.v1.Config.EndpointsEntry.value:type_name -> mcpbridge.config.v1.Endpoint
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	13, // 6: mcpbridge.config.v1.Config.auth:type_name -> mcpbridge.config.v1.Auth
+	4,  // 7: mcpbridge.config.v1.Server.tls:type_name -> mcpbridge.config.v1.ServerTls
+	0,  // 8: mcpbridge.config.v1.Server.reflection:type_name -> mcpbridge.config.v1.Reflection
+	14, // 9: mcpbridge.config.v1.Server.shutdown_timeout:type_name -> google.protobuf.Duration
+	14, // 10: mcpbridge.config.v1.Defaults.timeout:type_name -> google.protobuf.Duration
+	15, // 11: mcpbridge.config.v1.Defaults.prefix:type_name -> mcpbridge.config.v1.Prefix
+	7,  // 12: mcpbridge.config.v1.Endpoint.tools:type_name -> mcpbridge.config.v1.EndpointTools
+	10, // 13: mcpbridge.config.v1.Telemetry.log:type_name -> mcpbridge.config.v1.Log
+	1,  // 14: mcpbridge.config.v1.Log.level:type_name -> mcpbridge.config.v1.LogLevel
+	16, // 15: mcpbridge.config.v1.Config.UpstreamsEntry.value:type_name -> mcpbridge.config.v1.Upstream
+	6,  // 16: mcpbridge.config.v1.Config.EndpointsEntry.value:type_name -> mcpbridge.config.v1.Endpoint
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_mcpbridge_config_v1_config_proto_init() }
@@ -932,6 +965,7 @@ func file_mcpbridge_config_v1_config_proto_init() {
 	if File_mcpbridge_config_v1_config_proto != nil {
 		return
 	}
+	file_mcpbridge_config_v1_auth_proto_init()
 	file_mcpbridge_config_v1_options_proto_init()
 	file_mcpbridge_config_v1_upstream_proto_init()
 	file_mcpbridge_config_v1_config_proto_msgTypes[0].OneofWrappers = []any{}

@@ -434,6 +434,9 @@ type Upstream struct {
 	// any rest. Pass on `authorization` only if the upstream is the audience of
 	// the clients' tokens. Only for URLs.
 	ForwardHeaders []string `protobuf:"bytes,12,rep,name=forward_headers,json=forwardHeaders,proto3" json:"forward_headers,omitempty"`
+	// The upstream is the audience of the clients' tokens too, so
+	// `authorization` may be passed on to it while `auth` is set.
+	SharesAudience bool `protobuf:"varint,60,opt,name=shares_audience,json=sharesAudience,proto3" json:"shares_audience,omitempty"`
 	// Response headers and trailers of an API to show to the client in `_meta`, by
 	// name.
 	ReturnHeaders []string `protobuf:"bytes,13,rep,name=return_headers,json=returnHeaders,proto3" json:"return_headers,omitempty"`
@@ -626,6 +629,13 @@ func (x *Upstream) GetForwardHeaders() []string {
 		return x.ForwardHeaders
 	}
 	return nil
+}
+
+func (x *Upstream) GetSharesAudience() bool {
+	if x != nil {
+		return x.SharesAudience
+	}
+	return false
 }
 
 func (x *Upstream) GetReturnHeaders() []string {
@@ -1203,7 +1213,7 @@ var File_mcpbridge_config_v1_upstream_proto protoreflect.FileDescriptor
 
 const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\n" +
-	"\"mcpbridge/config/v1/upstream.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1cmcp/options/v1/options.proto\x1a!mcpbridge/config/v1/options.proto\"\xc2\x12\n" +
+	"\"mcpbridge/config/v1/upstream.proto\x12\x13mcpbridge.config.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x16mcp/json/v1/json.proto\x1a\x1cmcp/options/v1/options.proto\x1a!mcpbridge/config/v1/options.proto\"\xeb\x12\n" +
 	"\bUpstream\x12\x1a\n" +
 	"\x03url\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x03url\x12s\n" +
 	"\acommand\x18\x02 \x03(\tBY\xbaHV\xba\x01S\n" +
@@ -1222,7 +1232,8 @@ const file_mcpbridge_config_v1_upstream_proto_rawDesc = "" +
 	"\x04gzip\x18\n" +
 	" \x01(\bR\x04gzip\x12o\n" +
 	"\aheaders\x18\v \x03(\v2*.mcpbridge.config.v1.Upstream.HeadersEntryB)\xbaH&\x9a\x01#\"!r\x1f2\x1d^[A-Za-z0-9!#$%&'*+.^_`|~-]+$R\aheaders\x125\n" +
-	"\x0fforward_headers\x18\f \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\x0eforwardHeaders\x123\n" +
+	"\x0fforward_headers\x18\f \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\x0eforwardHeaders\x12'\n" +
+	"\x0fshares_audience\x18< \x01(\bR\x0esharesAudience\x123\n" +
 	"\x0ereturn_headers\x18\r \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\rreturnHeaders\x12(\n" +
 	"\bservices\x18\x0e \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\bservices\x12(\n" +
 	"\vdescriptors\x18\x0f \x01(\tB\x06°\x19\x02\x10\x01R\vdescriptors\x12(\n" +
