@@ -76,6 +76,7 @@ func check(c *configv1.Config, others []string, references func(path string) str
 	}
 	k.rules()
 	k.server()
+	k.auth()
 	if len(k.upstreams) == 0 {
 		k.problem("upstreams", "there is no upstream; name at least one")
 	}
@@ -107,6 +108,8 @@ var patterns = map[string]string{
 	"^[A-Za-z0-9_.-]{1,64}$":                    "the name of a tool has 1 to 64 letters, digits, _, - and .",
 	"^[A-Za-z][A-Za-z0-9+.-]*:":                 "must begin with the scheme of a URI, such as file:///data/",
 	"^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$":       "must be a path such as /mcp",
+	`^[!#-\[\]-~]+$`:                            "a scope has no spaces, quotes and backslashes",
+	"^https?://[^/?# ]+(/[^?# ]*)?$":            "must be a URL such as https://mcp.example.com/mcp",
 	`^(\*|[A-Za-z][A-Za-z0-9+.-]*://[^/?# ]+)$`: "must be an origin such as https://app.example.com, or *",
 }
 

@@ -172,7 +172,7 @@ func (r random) upstream() *configv1.Upstream {
 
 func (r random) config() *configv1.Config {
 	c := &configv1.Config{
-		Server:    &configv1.Server{Listen: []string{r.one(":80", "[::1]:8080", "unix:/run/x.sock")}, Path: "/a/b", Sse: r.IntN(2) == 0, ShutdownTimeout: r.duration(), Reflection: configv1.Reflection(r.IntN(3))},
+		Server:    &configv1.Server{Listen: []string{r.one("127.0.0.1:80", "[::1]:8080", "unix:/run/x.sock")}, Path: "/a/b", Sse: r.IntN(2) == 0, ShutdownTimeout: r.duration(), Reflection: configv1.Reflection(r.IntN(3))},
 		Upstreams: map[string]*configv1.Upstream{},
 		Endpoints: map[string]*configv1.Endpoint{"true": {Tools: &configv1.EndpointTools{Exclude: []string{r.text()}}}},
 		Telemetry: &configv1.Telemetry{Log: &configv1.Log{Level: configv1.LogLevel(r.IntN(5))}},

@@ -34,6 +34,7 @@ func WithDefaults(c *configv1.Config, others ...string) *configv1.Config {
 	if out.Telemetry.Log == nil {
 		out.Telemetry.Log = &configv1.Log{}
 	}
+	withAuth(out)
 	fill(out.ProtoReflect(), 0)
 	sole := len(out.GetUpstreams())+len(others) == 1
 	for _, u := range out.GetUpstreams() {

@@ -33,6 +33,7 @@ var takers = map[protoreflect.Name]struct {
 	"tls":             {urlKinds, "a URL"},
 	"headers":         {urlKinds, "a URL"},
 	"forward_headers": {urlKinds &^ tunnel, "a URL that is no tunnel"},
+	"shares_audience": {urlKinds &^ tunnel, "a URL that is no tunnel"},
 	"authority":       {rpcKinds, "the URL of an RPC server"},
 	"gzip":            {rpcKinds, "the URL of an RPC server"},
 	"return_headers":  {api, "an API"},
