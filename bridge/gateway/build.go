@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/bridge/auth"
 	"github.com/mcp-bridge/mcp-bridge/bridge/config"
 	"github.com/mcp-bridge/mcp-bridge/bridge/mux"
 	"github.com/mcp-bridge/mcp-bridge/bridge/upstream"
@@ -38,6 +39,7 @@ type settings struct {
 	tls       *tls.Config // nil is none
 	path      string
 	maxBytes  int
+	auth      *auth.Authenticator // nil lets everyone in
 }
 
 // check reads a Config. The error has everything that is wrong with it or, where
@@ -54,7 +56,7 @@ func (g *Gateway) check(cfg *configv1.Config) (*settings, error) {
 		policy: guard.Policy{Origins: server.GetAllowedOrigins(), Hosts: server.GetAllowedHosts()},
 	}
 	faults := []error{s.policy.Validate()}
-	faults = append(faults, g.checkUpstreams(s), s.checkServer())
+	faults = append(faults, g.checkUpstreams(s), s.checkServer(), g.checkAuth(s))
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}

@@ -106,6 +106,9 @@ func (g *Gateway) replace(s *settings) error {
 	} else if err := g.mux.Apply(s.mux); err != nil {
 		return err
 	}
+	if old != nil {
+		s.keepAuth(old.settings)
+	}
 	next, err := g.newSite(s, old)
 	if err != nil {
 		if old != nil {

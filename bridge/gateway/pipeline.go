@@ -27,7 +27,7 @@ func (p *pipeline) set(h protocol.Handler) { p.current.Store(&h) }
 
 // chain puts what all requests pass before a view of the Mux.
 func (g *Gateway) chain(view protocol.Handler) protocol.Handler {
-	return protocol.Chain(view, append([]protocol.Middleware{g.calls.count}, g.opts.middleware...)...)
+	return protocol.Chain(view, append([]protocol.Middleware{g.calls.count, expire}, g.opts.middleware...)...)
 }
 
 // endpoint returns what answers at an endpoint, for callers over gRPC.

@@ -87,5 +87,6 @@ func (g *Gateway) shutDown(ctx context.Context) {
 // ServeStdio serves one client on in and out, one JSON-RPC message a line, until in
 // ends or ctx does. The client sees the endpoint of all upstreams.
 func (g *Gateway) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	return stdio.Serve(ctx, in, out, stdio.Config{Handler: g, Logger: g.log, MaxMessageBytes: g.site.Load().settings.maxBytes})
+	s := g.site.Load().settings
+	return stdio.Serve(s.stdioCaller(ctx), in, out, stdio.Config{Handler: g, Logger: g.log, MaxMessageBytes: s.maxBytes})
 }

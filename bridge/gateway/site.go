@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge"
+	"github.com/mcp-bridge/mcp-bridge/bridge/auth"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
 	"github.com/mcp-bridge/mcp-bridge/protocol/httpsse"
 	"github.com/mcp-bridge/mcp-bridge/protocol/streamable"
@@ -32,6 +33,9 @@ type endpoint struct {
 	web      *streamable.Handler
 	sse      *httpsse.Handler // or nil
 }
+
+// reflectionPath is the beginning of the paths of server reflection.
+const reflectionPath = "/grpc.reflection."
 
 // anywhere lets fronts serve every request, because the edge has decided before.
 var anywhere = []string{"*"}
@@ -112,10 +116,16 @@ func (s *site) route() http.Handler {
 		http.Error(w, "nothing is here; the MCP endpoint is "+path, http.StatusNotFound)
 	})
 	reflection := s.settings.cfg.GetServer().GetReflection() != configv1.Reflection_REFLECTION_OFF
-	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	serve := s.authenticated(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := s.grpc.Handler(r.URL.Path)
-		isRPC := h != nil
-		if isRPC && !reflection && strings.HasPrefix(r.URL.Path, "/grpc.reflection.") {
+		if h == nil {
+			h = mcp
+		}
+		h.ServeHTTP(w, s.settings.identify(r))
+	}))
+	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		isRPC := s.grpc.Handler(r.URL.Path) != nil
+		if isRPC && !reflection && strings.HasPrefix(r.URL.Path, reflectionPath) {
 			http.Error(w, "server reflection is off", http.StatusNotFound) // UNIMPLEMENTED to gRPC
 			return
 		}
@@ -126,16 +136,17 @@ func (s *site) route() http.Handler {
 				return
 			}
 		}
-		if !isRPC {
-			h = mcp
-		}
-		h.ServeHTTP(w, s.settings.identify(r))
+		serve.ServeHTTP(w, r)
 	})
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("ok\n")) // the prober is gone
 	})
+	if s.settings.auth != nil {
+		routes.Handle("GET "+auth.MetadataPath, s.settings.auth.Metadata())
+		routes.Handle("GET "+auth.MetadataPath+"/", s.settings.auth.Metadata())
+	}
 	routes.Handle("/", guarded)
 	return withCORS(s.settings.policy.Origins, routes)
 }
@@ -150,6 +161,9 @@ func isGRPC(r *http.Request) bool {
 func (s *site) closeUnlike(other *site) {
 	if s == nil {
 		return
+	}
+	if s.settings.auth != nil && (other == nil || other.settings.auth != s.settings.auth) {
+		s.settings.auth.Close()
 	}
 	if s.grpc != nil && (other == nil || other.grpc != s.grpc) {
 		s.grpc.Close()
