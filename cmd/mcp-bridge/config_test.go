@@ -57,5 +57,5 @@ func TestConfigSchema(t *testing.T) {
 	if !json.Valid([]byte(got)) {
 		t.Error("the schema is no JSON")
 	}
-	contains(t, got, `"$schema": "https://json-schema.org/draft/2020-12/schema"`, `"toolSearch"`)
+	contains(t, got, `"$schema": "https://json-schema.org/draft/2020-12/schema"`, `"toolsBytes"`)
 }

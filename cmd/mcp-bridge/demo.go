@@ -81,7 +81,7 @@ func (a *app) runDemo(ctx context.Context, web *httpFlags, output bridge.Output,
 	if err := g.Ready(ctx)["library"]; err != nil {
 		return err
 	}
-	s := siteOf(g, config.WithDefaults(cfg).GetServer())
+	s := siteOf(g, config.WithDefaults(cfg))
 	a.warnExposed(s)
 	var tools []bridge.Tool
 	if b, ok := g.Status()[0].Server.(*demoBridge); ok {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/mcp-bridge/mcp-bridge/bridge/config"
 	"github.com/mcp-bridge/mcp-bridge/bridge/gateway"
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
 )
@@ -33,6 +34,7 @@ type httpFlags struct {
 	sse             bool
 	typed           string
 	tls             configv1.ServerTls
+	allowAll        bool
 	shutdownTimeout time.Duration
 }
 
@@ -48,6 +50,7 @@ func addHTTPFlags(cmd *cobra.Command) *httpFlags {
 	f.StringVar(&h.tls.Cert, "tls-cert", "", "serve TLS with the certificate in this PEM `file`")
 	f.StringVar(&h.tls.Key, "tls-key", "", "the private key of --tls-cert, a PEM `file`")
 	f.StringVar(&h.tls.ClientCa, "tls-client-ca", "", "demand client certificates that an authority in this PEM `file` has signed")
+	f.BoolVar(&h.allowAll, "allow-unauthenticated", false, "listen also where other machines can reach it, and let everyone in; a configuration file can say who is let in instead")
 	f.BoolVar(&h.sse, "sse", false, "serve HTTP+SSE of revision 2024-11-05 too, at "+ssePath)
 	f.DurationVar(&h.shutdownTimeout, "shutdown-timeout", defaults().GetServer().GetShutdownTimeout().AsDuration(), "`time` for calls under way to finish after SIGTERM or SIGINT")
 	return h
@@ -108,6 +111,9 @@ func (h *httpFlags) apply(cfg *configv1.Config) {
 	if h.tls.GetCert() != "" {
 		s.Tls = &h.tls
 	}
+	if h.allowAll {
+		cfg.Auth = &configv1.Auth{Anonymous: true}
+	}
 }
 
 // explainListen adds advice to why an address cannot be listened on.
@@ -136,7 +142,8 @@ type site struct {
 }
 
 // siteOf returns where a gateway listens, whose configuration has its defaults.
-func siteOf(g *gateway.Gateway, server *configv1.Server) *site {
+func siteOf(g *gateway.Gateway, cfg *configv1.Config) *site {
+	server := cfg.GetServer()
 	s := &site{path: server.GetPath(), sse: server.GetSse(), typed: g.TypedServices()}
 	scheme := "http://"
 	if server.GetTls() != nil {
@@ -147,7 +154,7 @@ func siteOf(g *gateway.Gateway, server *configv1.Server) *site {
 		if i == 0 {
 			s.base = base
 		}
-		if exposed && s.exposed == "" && server.GetTls().GetClientCa() == "" {
+		if exposed && s.exposed == "" && server.GetTls().GetClientCa() == "" && !config.Authenticates(cfg.GetAuth()) {
 			s.exposed = addr.String()
 		}
 	}
@@ -188,6 +195,6 @@ func address(scheme string, addr net.Addr) (base string, exposed bool) {
 func (a *app) warnExposed(s *site) {
 	if s.exposed != "" {
 		report(a.stderr, fmt.Sprintf("warning: %s can be reached from other machines and there is no authentication", s.exposed),
-			"put a proxy that authenticates in front, or listen on "+defaultListen())
+			"say in a configuration file, under auth, who is let in; put a proxy that authenticates in front; or listen on "+defaultListen())
 	}
 }

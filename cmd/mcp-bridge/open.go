@@ -109,6 +109,8 @@ func (f *upstreamFlags) faults(err error, cfg *configv1.Config) string {
 		}
 		line = strings.Replace(line, "WithHeader: ", "headers: ", 1) // as callers call it
 		line = strings.Replace(line, "WithAuthority: ", "authority: ", 1)
+		line = strings.Replace(line, "set auth, or let everyone in by auth.anonymous: true",
+			"say who is let in by auth in a configuration file, or let everyone in by --allow-unauthenticated", 1)
 		lines = append(lines, prefix+flagged(line))
 	}
 	return strings.Join(lines, "\n")

@@ -58,8 +58,9 @@ again when it changes and on SIGHUP; what did not change is not disturbed.
 With --typed the tools are also a service with an RPC for each of them: that of
 the files that export has written, or one that is made on the spot.
 
-There is no authentication: listen on a loopback address, which is the default,
-or put a proxy that authenticates in front.
+Who is let in is said in a configuration file, under auth. Without it, everyone
+is, so the program listens only where no other machine can reach it, unless
+--allow-unauthenticated is given, for example behind a proxy that authenticates.
 
 On SIGTERM or SIGINT calls under way finish, within --shutdown-timeout. A second
 signal ends the program at once.`,
@@ -73,7 +74,7 @@ signal ends the program at once.`,
   mcp-bridge serve books=grpc://localhost:50051 https://mcp.example.com/mcp -- npx -y @modelcontextprotocol/server-everything
   mcp-bridge serve --timeout books=5s books=grpc://localhost:50051 docs=https://mcp.example.com/mcp
   mcp-bridge serve --typed proto/ -- npx -y @modelcontextprotocol/server-everything
-  mcp-bridge serve --tls-cert cert.pem --tls-key key.pem --listen :443 grpc://localhost:50051`,
+  mcp-bridge serve --tls-cert cert.pem --tls-key key.pem --tls-client-ca clients.pem --listen :443 grpc://localhost:50051`,
 		Args: func(cmd *cobra.Command, args []string) error { return flags.someUpstreams(cmd, args) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runServe(cmd, args, flags, web, wait, asJSON)
@@ -131,7 +132,7 @@ func (a *app) runServe(cmd *cobra.Command, args []string, flags *upstreamFlags, 
 			return failf("--typed=%s: %w", server.GetTyped(), fault)
 		}
 	}
-	s := siteOf(g, server)
+	s := siteOf(g, config.WithDefaults(cfg))
 	a.warnExposed(s)
 	if err := a.announce(g, s, cfg, down, flags, asJSON); err != nil {
 		return err

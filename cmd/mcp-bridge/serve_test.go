@@ -160,7 +160,7 @@ func hosted(r *http.Request, host string) *http.Request {
 func TestServeExposed(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	line := startInProcess(t, &stderr, "serve", "--listen", ":0", "--json", reflective(t))
+	line := startInProcess(t, &stderr, "serve", "--listen", ":0", "--allow-unauthenticated", "--json", reflective(t))
 	var started struct {
 		URL, Upstream      string
 		Tools, NotCallable int
@@ -185,11 +185,16 @@ func TestListenErrors(t *testing.T) {
 		}
 		contains(t, got.stderr, "the port is in use", "--listen")
 	}
-	got := mcpBridge(t, "demo", "--listen", "192.0.2.1:0")
+	got := mcpBridge(t, "demo", "--listen", "192.0.2.1:0", "--allow-unauthenticated")
 	if got.status != 1 {
 		t.Errorf("exit status %d", got.status)
 	}
 	contains(t, got.stderr, "cannot listen on 192.0.2.1:0: ", "--listen")
+	got = mcpBridge(t, "demo", "--listen", "0.0.0.0:0")
+	if got.status != 1 {
+		t.Errorf("exit status %d", got.status)
+	}
+	contains(t, got.stderr, "--listen: other machines can reach this address", "--allow-unauthenticated")
 	if got := mcpBridge(t, "serve", "--allowed-origin", "app.example.com", "--listen", "127.0.0.1:0", reflective(t)); got.status != 2 {
 		t.Errorf("exit status %d: %s", got.status, got.stderr)
 	}

@@ -185,7 +185,7 @@ func (s *shell) run(c command) {
 	t.Helper()
 	// The programs are built once, not by every command.
 	text := strings.NewReplacer("go run ./cmd/mcp-bridge", "mcp-bridge", "go run ./examples/server", "server").Replace(c.text)
-	if serves.MatchString(text) && !strings.Contains(text, "--listen") {
+	if serves.MatchString(text) && !strings.Contains(text, "--listen") && !strings.Contains(text, "--config") {
 		text = serves.ReplaceAllString(text, "$0 --listen "+defaultListen)
 	}
 	cmd := exec.Command("bash", "-c", "set -o pipefail; "+s.local(text))

@@ -352,7 +352,7 @@ var rooms = []room{
 		packages: []string{"bridge/gateway"},
 		may: []string{
 			"protocol", "protocol/httpsse", "protocol/stdio", "protocol/streamable", "internal/guard",
-			"bridge", "bridge/config", "bridge/find", "bridge/mux", "bridge/upstream", "bridge/internal/tlsconf", "gen/mcp/options/v1", "gen/mcpbridge/config/v1",
+			"bridge", "bridge/auth", "bridge/config", "bridge/find", "bridge/mux", "bridge/upstream", "bridge/internal/tlsconf", "gen/mcp/options/v1", "gen/mcpbridge/config/v1",
 		},
 		elsewhere: slices.Concat(protobuf, []string{"connectrpc.com/cors", "github.com/rs/cors"}),
 		why:       "it puts together what others have made: upstreams, the Mux and fronts",
