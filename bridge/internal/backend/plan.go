@@ -33,7 +33,7 @@ const WarningsKey = "io.github.mcp-bridge/warnings"
 type Env struct {
 	Caller rpc.Caller
 	// Types has the methods that are planned, and the types of Any.
-	Types *descriptor.Types
+	Types *descriptor.Resolver
 	// Codecs makes the codecs of those types.
 	Codecs *transcode.Compiler
 	// Rules has the rules that requests are checked against, or is nil.

@@ -62,7 +62,14 @@ func (e *NoReflectionError) Unwrap() error { return e.Cause }
 // cannot be had is left out with a warning.
 func Reflection(caller rpc.Caller) Source {
 	return SourceFunc(func(ctx context.Context) (*Set, error) {
-		return reflect(ctx, caller, (*reflector).load)
+		set, err := reflect(ctx, caller, (*reflector).load)
+		if err != nil {
+			return nil, err
+		}
+		set.find = func(ctx context.Context, name protoreflect.FullName) (*Set, error) {
+			return reflect(ctx, caller, func(r *reflector, ctx context.Context) (*Set, error) { return r.find(ctx, name) })
+		}
+		return set, nil
 	})
 }
 
@@ -76,7 +83,7 @@ func Services(ctx context.Context, caller rpc.Caller) ([]string, error) {
 // reflect asks by the first version of server reflection that there is.
 func reflect[T any](ctx context.Context, caller rpc.Caller, ask func(*reflector, context.Context) (T, error)) (answer T, err error) {
 	for _, version := range []string{"v1", "v1alpha"} {
-		r := &reflector{caller: caller, version: version, files: make(map[string]rawFile)}
+		r := &reflector{caller: caller, version: version, files: make(map[string]rawFile), maxBytes: maxSetBytes}
 		if answer, err = ask(r, ctx); err == nil {
 			return answer, nil
 		}
@@ -91,7 +98,8 @@ type reflector struct {
 	caller   rpc.Caller
 	version  string
 	files    map[string]rawFile
-	size     int
+	size     int // of the files, and the most that they may have
+	maxBytes int
 	imported int // names of files that were asked for
 	symbols  int // that were asked for because an import is missing
 	warnings []string
@@ -110,6 +118,19 @@ func (r *reflector) load(ctx context.Context) (*Set, error) {
 		return nil, err
 	}
 	return r.link(names)
+}
+
+// find returns the files that define a symbol, and those that they import.
+func (r *reflector) find(ctx context.Context, name protoreflect.FullName) (*Set, error) {
+	r.maxBytes = maxFoundBytes
+	if _, err := r.filesOf(ctx, []string{string(name)}); err != nil {
+		return nil, err
+	}
+	if err := r.imports(ctx); err != nil {
+		return nil, err
+	}
+	l := linkEach(slices.Collect(maps.Values(r.files)))
+	return newSet(l.linked, l.types, l.digest(), nil, nil)
 }
 
 // link links all files and returns the services that could be linked: one that
@@ -326,8 +347,8 @@ func (r *reflector) addFiles(response []byte) error {
 		if n != 1 {
 			return nil
 		}
-		if r.size += len(value); r.size > maxSetBytes {
-			return fmt.Errorf("the descriptors have more than %d bytes", maxSetBytes)
+		if r.size += len(value); r.size > r.maxBytes {
+			return fmt.Errorf("the descriptors have more than %d bytes", r.maxBytes)
 		}
 		fd := &descriptorpb.FileDescriptorProto{}
 		if err := proto.Unmarshal(value, fd); err != nil {

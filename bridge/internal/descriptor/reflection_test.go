@@ -529,5 +529,8 @@ func FuzzReflection(f *testing.F) {
 		if err == nil && set.Version() == "" {
 			t.Error("no version")
 		}
+		if err == nil {
+			_, _ = descriptor.NewResolver(set, nil).FindMessageByName("b.B")
+		}
 	})
 }

@@ -41,6 +41,10 @@ type Set struct {
 	services []protoreflect.ServiceDescriptor
 	version  string
 	warnings []string
+	// find asks where the set came from for the file that defines a symbol, and
+	// those that it imports. It is nil where nobody can be asked. The set that it
+	// returns is empty where there is none.
+	find func(context.Context, protoreflect.FullName) (*Set, error)
 }
 
 // newSet returns the Set of the named services. Health and reflection services

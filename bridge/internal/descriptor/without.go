@@ -42,7 +42,7 @@ func (s *Set) Without(fields map[protoreflect.FullName]bool) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("without the hidden fields: %w", err)
 	}
-	out.version = s.version
+	out.version, out.find = s.version, s.find
 	return out, nil
 }
 

@@ -95,8 +95,12 @@ func newCatalog(cfg *config, upstreams []Upstream, sets []*descriptor.Set, old *
 			errs = append(errs, err)
 			continue
 		}
+		types := descriptor.NewResolver(set, func(set *descriptor.Set) (*descriptor.Set, error) {
+			set, _, err := cfg.visible(set)
+			return set, err
+		})
 		env := &backend.Env{
-			Caller: upstreams[i].Caller, Types: set.Types(), Codecs: transcode.NewCompiler(set.Types(), transcode.Options{Encoding: cfg.encoding}),
+			Caller: upstreams[i].Caller, Types: types, Codecs: transcode.NewCompiler(types, transcode.Options{Encoding: cfg.encoding}),
 			Metadata: &cfg.Metadata, Log: cfg.Log,
 		}
 		if cfg.Rules {

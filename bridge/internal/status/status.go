@@ -49,8 +49,8 @@ const (
 
 // Options are what [Result] must know of the call.
 type Options struct {
-	// Resolver finds the types of details. Those of google.rpc and
-	// protovalidate are known without. It may be nil.
+	// Resolver finds the types of details that have no readable form. If it is
+	// nil, those of the program are found.
 	Resolver transcode.Resolver
 	// Request is the request message. With it, the field paths of details
 	// are shown with the names that JSON has. It may be nil.
@@ -247,7 +247,10 @@ func detailsJSON(st *statuspb.Status, resolver transcode.Resolver) string {
 	if err != nil || len(wire) > MaxJSON {
 		return ""
 	}
-	codec, err := transcode.New(st.ProtoReflect().Descriptor(), details{resolver}, transcode.Options{})
+	if resolver == nil {
+		resolver = protoregistry.GlobalTypes
+	}
+	codec, err := transcode.New(st.ProtoReflect().Descriptor(), resolver, transcode.Options{})
 	if err != nil {
 		return ""
 	}
@@ -256,46 +259,4 @@ func detailsJSON(st *statuspb.Status, resolver transcode.Resolver) string {
 		return ""
 	}
 	return string(out)
-}
-
-// details resolves the types of details: those of the backend, then those
-// that are linked in.
-type details struct{ backend transcode.Resolver }
-
-var _ transcode.Resolver = details{}
-
-func (d details) FindMessageByName(name protoreflect.FullName) (protoreflect.MessageType, error) {
-	if d.backend != nil {
-		if typ, err := d.backend.FindMessageByName(name); err == nil {
-			return typ, nil
-		}
-	}
-	return protoregistry.GlobalTypes.FindMessageByName(name)
-}
-
-func (d details) FindMessageByURL(url string) (protoreflect.MessageType, error) {
-	if d.backend != nil {
-		if typ, err := d.backend.FindMessageByURL(url); err == nil {
-			return typ, nil
-		}
-	}
-	return protoregistry.GlobalTypes.FindMessageByURL(url)
-}
-
-func (d details) FindExtensionByName(name protoreflect.FullName) (protoreflect.ExtensionType, error) {
-	if d.backend != nil {
-		if typ, err := d.backend.FindExtensionByName(name); err == nil {
-			return typ, nil
-		}
-	}
-	return protoregistry.GlobalTypes.FindExtensionByName(name)
-}
-
-func (d details) FindExtensionByNumber(message protoreflect.FullName, number protoreflect.FieldNumber) (protoreflect.ExtensionType, error) {
-	if d.backend != nil {
-		if typ, err := d.backend.FindExtensionByNumber(message, number); err == nil {
-			return typ, nil
-		}
-	}
-	return protoregistry.GlobalTypes.FindExtensionByNumber(message, number)
 }
