@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/customoption"
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/transcode"
 )
 
 // What the declarations of an API say of its values, besides comments: how names of
@@ -33,6 +34,8 @@ const (
 	// long they are together, in bytes.
 	maxFormats = 3
 	maxHelp    = 240
+	// maxPaths is how many paths of a field mask are told.
+	maxPaths = 20
 )
 
 // hints derives what can be said of fields from the methods of an API. It is safe
@@ -49,6 +52,8 @@ type hints struct {
 	// result does, by the message and the request.
 	origins map[protoreflect.FullName][]string
 	own     map[[2]protoreflect.FullName]string
+	// masks are the paths that field masks of requests may have.
+	masks map[protoreflect.FullName][]string
 }
 
 // of returns the words on a field of arguments that doc, the author's words, does
@@ -68,6 +73,9 @@ func (h *hints) of(fd protoreflect.FieldDescriptor, doc string) string {
 		return formatText(h.formats(fd), doc)
 	case protoreflect.MessageKind:
 		md := fd.Message()
+		if paths := h.masks[fd.FullName()]; len(paths) > 0 && !fd.IsList() {
+			return "Paths: " + sample(paths, maxPaths, maxHelp) + "."
+		}
 		if !opaque(md) {
 			return ""
 		}
@@ -164,6 +172,7 @@ func (h *hints) read() {
 	h.paths = make(map[protoreflect.FullName][]string)
 	h.origins = make(map[protoreflect.FullName][]string)
 	h.own = make(map[[2]protoreflect.FullName]string)
+	h.masks = make(map[protoreflect.FullName][]string)
 	seen := make(map[string]bool)
 	var others []protoreflect.MethodDescriptor
 	for _, method := range h.methods {
@@ -171,6 +180,7 @@ func (h *hints) read() {
 			h.readFile(d.ParentFile(), seen)
 		}
 		h.readPaths(method)
+		h.readMasks(method)
 		if changes(method) { // what a change returns is wanted most
 			h.readOrigins(method)
 		} else {
@@ -276,6 +286,30 @@ func variables(path string) []string {
 			return list
 		}
 		list, path = append(list, variable), after
+	}
+}
+
+// readMasks notes the paths that the field masks of a method may have, where it is
+// certain which message they are of.
+func (h *hints) readMasks(method protoreflect.MethodDescriptor) {
+	for _, mask := range transcode.Masks(method) {
+		if len(mask.Of) != 1 {
+			continue
+		}
+		paths := []string{}
+		fields := mask.Of[0].Fields()
+		for i := range fields.Len() {
+			fd := fields.Get(i)
+			if deprecated(fd) || mask.Resource != nil && !readFieldOptions(fd).travels(input) || !validKey(fd.JSONName()) {
+				continue
+			}
+			paths = append(paths, fd.JSONName())
+		}
+		name := mask.Field.FullName()
+		if before, ok := h.masks[name]; ok && !slices.Equal(before, paths) {
+			paths = []string{} // which of them hold is not known
+		}
+		h.masks[name] = paths
 	}
 }
 

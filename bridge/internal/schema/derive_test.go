@@ -18,6 +18,8 @@ const derivedProto = `syntax = "proto3";
 package d;
 import "google/api/annotations.proto";
 import "google/api/resource.proto";
+import "google/api/field_behavior.proto";
+import "google/protobuf/field_mask.proto";
 option (google.api.resource_definition) = {type: "d.com/Shelf", pattern: "shelves/{shelf}", pattern: "rooms/{room}/shelves/{shelf}"};
 option (google.api.resource_definition) = {type: "d.com/Any", pattern: "*"};
 service S {
@@ -25,6 +27,7 @@ service S {
   rpc ListBooks(ListBooksRequest) returns (ListBooksResponse) { option (google.api.http) = {get: "/v1/{parent=shelves/*}/books" additional_bindings {get: "/v1/{parent=rooms/*}/books"}}; }
   rpc Check(CheckRequest) returns (CheckResponse);
   rpc Write(WriteRequest) returns (WriteResponse);
+  rpc UpdateBook(UpdateBookRequest) returns (Book);
   rpc One(Shared) returns (Book) { option (google.api.http) = {get: "/v1/{id=a/*}"}; }
   rpc Two(Shared) returns (Book) { option (google.api.http) = {get: "/v1/{id=b/*}"}; }
 }
@@ -37,8 +40,11 @@ message Book {
   repeated string also = 5 [(google.api.resource_reference).type = "d.com/Book"];
   // Told: shelves/1/books/2.
   string told = 6 [(google.api.resource_reference).type = "d.com/Book"];
-  string gone = 7 [(google.api.resource_reference).type = "d.com/Gone"];
+  string made_at = 8 [(google.api.field_behavior) = OUTPUT_ONLY];
+  string old = 9 [deprecated = true];
+  string gone_by = 7 [(google.api.resource_reference).type = "d.com/Gone"];
 }
+message UpdateBookRequest { Book book = 1; google.protobuf.FieldMask update_mask = 2; }
 message GetBookRequest { string name = 1; }
 message ListBooksRequest { string parent = 1; string page_token = 2; }
 message ListBooksResponse { repeated Book books = 1; string next_page_token = 2; }
@@ -68,14 +74,15 @@ func TestDerivedHelp(t *testing.T) {
 	fd := compileSource(t, derivedProto)
 	r := New(Options{Methods: methodsOf(fd.Services().Get(0))})
 	for name, want := range map[protoreflect.Name]string{
-		"GetBookRequest":   `"name":{"type":"string","description":"Format: shelves/*/books/*."}`,
-		"ListBooksRequest": `"parent":{"type":"string","description":"Format: shelves/* or rooms/*."},"pageToken":{"type":"string","description":"From ` + "`nextPageToken`" + ` of the result before."}`,
-		"Shared":           `"id":{"type":"string"}`,
+		"GetBookRequest":    `"name":{"type":"string","description":"Format: shelves/*/books/*."}`,
+		"ListBooksRequest":  `"parent":{"type":"string","description":"Format: shelves/* or rooms/*."},"pageToken":{"type":"string","description":"From ` + "`nextPageToken`" + ` of the result before."}`,
+		"UpdateBookRequest": `"updateMask":{"type":"string","description":"Paths: name, shelf, in, anything, also, told, goneBy. Comma-separated paths of fields in lowerCamelCase, such as a.b,cD."}`,
+		"Shared":            `"id":{"type":"string"}`,
 		"WriteRequest": `"book":{"type":"object","properties":{"name":{"type":"string","description":"Format: shelves/{shelf}/books/{book}."},` +
 			`"shelf":{"type":"string","description":"Format: shelves/{shelf} or rooms/{room}/shelves/{shelf}."},` +
 			`"in":{"type":"string","description":"Format: shelves/{shelf}."},"anything":{"type":"string"},` +
 			`"also":{"type":"array","description":"Format: shelves/{shelf}/books/{book}.","items":{"type":"string"}},` +
-			`"told":{"type":"string","description":"Told: shelves/1/books/2."},"gone":{"type":"string"}}}`,
+			`"told":{"type":"string","description":"Told: shelves/1/books/2."},"goneBy":{"type":"string"}`,
 		"Consistency": `"atLeast":{"type":"object","description":"From ` + "`writtenAt` of Write, `checkedAt` of Check" + `.","properties":{"token":{"type":"string"}}},"note":{"type":"object","properties":`,
 	} {
 		in, err := r.Input(fd.Messages().ByName(name))
