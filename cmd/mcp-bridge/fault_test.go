@@ -236,8 +236,8 @@ func retryDelay(t *testing.T, err error) time.Duration {
 // rpcError returns the error of a JSON-RPC response.
 func rpcError(t *testing.T, response string) (code int, message string) {
 	t.Helper()
-	if _, data, ok := strings.Cut(response, "data: {"); ok {
-		response = "{" + data
+	if i := strings.LastIndex(response, "data: {"); i >= 0 { // after notifications
+		response = response[i+len("data: "):]
 	}
 	var m struct {
 		Error struct {
