@@ -30,15 +30,16 @@ func TestServeSeveral(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second := startInProcess(t, &bytes.Buffer{}, "serve", "--listen", "127.0.0.1:0", "--log-level", "error",
+	second := startInProcess(t, &bytes.Buffer{}, "serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--tools-bytes", "0",
 		"books=grpc://"+demo, "late=http://"+late+"/mcp", "--", node, memory)
 	url, ok := strings.CutPrefix(second, "Listening on ")
 	if !ok {
 		t.Fatal(second)
 	}
+	client := web(t) // one connection for all that is asked below
 	rpc := func(body string) string {
 		t.Helper()
-		status, text := do(t, web(t), request(t, http.MethodPost, url, body))
+		status, text := do(t, client, request(t, http.MethodPost, url, body))
 		if status != http.StatusOK {
 			t.Fatalf("status %d: %s", status, text)
 		}
