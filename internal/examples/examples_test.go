@@ -250,7 +250,7 @@ tools/call {"name":"greeter_Greeter_Greet","arguments":{"full_name":"Ada"}}
 tools/call {"name":"greeter_Greeter_Greet","arguments":{"full_name":"Mall\u006fry"}}
   error: there is no tool "greeter_Greeter_Greet"; tools/list names those there are (code -32602)
 tools/call {"name":"greeter_Greeter_\u0052eset"}
-  error: there is no tool "greeter_Greeter_Reset"; tools/list names those there are (code -32602)
+  error: there is no tool "greeter_Greeter_Reset"; did you mean "greeter_Greeter_Greet"? tools/list names all of them (code -32602)
 1 RPC
 `
 	if string(got) != want {

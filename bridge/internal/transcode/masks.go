@@ -153,9 +153,11 @@ func (c *Codec) Masking(masks []Mask) *Codec {
 
 // maskOf returns the mask that a field is, or nil.
 func (r *reader) maskOf(f *field) *Mask {
+	if f.index < 0 || f.index >= len(r.root.fields) || f != &r.root.fields[f.index] {
+		return nil // it is no field of the outermost message
+	}
 	for i := range r.masks {
-		// A message further inside may have more fields than the outermost one.
-		if m := &r.masks[i]; f.index >= 0 && f.index < len(r.root.fields) && f == &r.root.fields[f.index] && f.number == m.Field.Number() {
+		if m := &r.masks[i]; f.number == m.Field.Number() {
 			return m
 		}
 	}
