@@ -47,7 +47,7 @@ const (
 	weightDescription = 1
 	weightArguments   = 0.6
 	weightResults     = 0.25
-	weightComments    = 0.3
+	weightComments    = 0.2
 )
 
 // exactName is what a document gets on top whose name is the query.
