@@ -82,7 +82,7 @@ func TestDerivedHelp(t *testing.T) {
 			`"shelf":{"type":"string","description":"Format: shelves/{shelf} or rooms/{room}/shelves/{shelf}."},` +
 			`"in":{"type":"string","description":"Format: shelves/{shelf}."},"anything":{"type":"string"},` +
 			`"also":{"type":"array","description":"Format: shelves/{shelf}/books/{book}.","items":{"type":"string"}},` +
-			`"told":{"type":"string","description":"Told: shelves/1/books/2."},"goneBy":{"type":"string"}`,
+			`"told":{"type":"string","description":"Told: shelves/1/books/2."},"old":{"type":"string","description":"Deprecated."},"goneBy":{"type":"string"}}}`,
 		"Consistency": `"atLeast":{"type":"object","description":"From ` + "`writtenAt` of Write, `checkedAt` of Check" + `.","properties":{"token":{"type":"string"}}},"note":{"type":"object","properties":`,
 	} {
 		in, err := r.Input(fd.Messages().ByName(name))
