@@ -221,7 +221,7 @@ var tricks = []trick{
 	{
 		name: "tool of an MCP server", method: protocol.MethodCallTool, notes: `"last"`,
 		params:  `{"name":"notes_last"}`,
-		like:    `{"name":"notes_nothing"}`,
+		like:    `{"name":"notes_lost"}`,
 		allowed: `{"name":"notes_echo"}`,
 	},
 	{
@@ -299,7 +299,7 @@ func (g *guarded) try(ctx context.Context, t *testing.T, c protocol.Handler, w w
 	}
 	want := refusedWith(c.Handle(ctx, request(trick.method, trick.like), protocol.Discard))
 	for _, name := range []string{"library_Library_Nothing", "library_Library_DeleteBook", "library_Library_GetBook", "library_Library_ListBooks",
-		"notes_nothing", "notes_last", "notes_greet", "library+nothing", "library+library", "notes+test://notes/nothing", "notes+" + resourceURI} {
+		"notes_nothing", "notes_lost", "notes_last", "notes_greet", "library+nothing", "library+library", "notes+test://notes/nothing", "notes+" + resourceURI} {
 		want, refused = strings.ReplaceAll(want, name, "NAME"), strings.ReplaceAll(refused, name, "NAME")
 	}
 	// What the caller may see is suggested, by how near it is.
