@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcp-bridge/mcp-bridge/bridge/internal/customoption"
+	jsonv1 "github.com/mcp-bridge/mcp-bridge/gen/mcp/json/v1"
 )
 
 // Change is a difference between two versions of a .proto file.
@@ -108,6 +111,10 @@ func (c *comparison) fields(old, now protoreflect.MessageDescriptor) {
 			c.add(true, "field %s (%d) is now %q in JSON, no longer %q", local(f), f.Number(), g.JSONName(), f.JSONName())
 		case oneofOf(f) != oneofOf(g):
 			c.add(true, "field %s (%d) is now in oneof %q, no longer in %q", local(f), f.Number(), oneofOf(g), oneofOf(f))
+		case alwaysThere(g) && !alwaysThere(f):
+			c.add(false, "field %s (%d) is now always in the JSON, also when it is empty", local(f), f.Number())
+		case alwaysThere(f) && !alwaysThere(g):
+			c.add(false, "field %s (%d) is no longer in the JSON when it is empty", local(f), f.Number())
 		}
 	}
 	for i := range now.Fields().Len() {
@@ -115,6 +122,13 @@ func (c *comparison) fields(old, now protoreflect.MessageDescriptor) {
 			c.add(false, "field %s (%d) is new", local(f), f.Number())
 		}
 	}
+}
+
+// alwaysThere reports whether JSON has a field also when it is empty.
+func alwaysThere(fd protoreflect.FieldDescriptor) bool {
+	o := &jsonv1.FieldOptions{}
+	_ = customoption.Read(fd, jsonProto, jsonv1.E_Field.TypeDescriptor().Number(), o) // plans have no others
+	return o.GetAlways()
 }
 
 // oneofOf returns the name of the oneof that stands in the source.

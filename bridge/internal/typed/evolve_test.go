@@ -295,3 +295,27 @@ func TestBreaking(t *testing.T) {
 		}
 	}
 }
+
+// TestRequiredIsReported: whether a list is in the JSON when it is empty is worth a
+// word, and breaks nobody.
+func TestRequiredIsReported(t *testing.T) {
+	t.Parallel()
+	result := func(required string) protoreflect.FileDescriptor {
+		schema := `{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"}}},"required":[` + required + `]}`
+		_, fd := newPlan(t, typed.Server{Name: "s", Tools: []typed.Tool{{Name: "list", Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(schema)}}}, typed.Options{})
+		return fd
+	}
+	loose, strict := result(""), result(`"names"`)
+	for _, tt := range []struct {
+		old, now protoreflect.FileDescriptor
+		want     string
+	}{
+		{loose, strict, "is now always in the JSON"},
+		{strict, loose, "is no longer in the JSON when it is empty"},
+	} {
+		changes := typed.Compare(tt.old, tt.now)
+		if len(changes) != 1 || changes[0].Breaking || !strings.Contains(changes[0].Text, tt.want) {
+			t.Errorf("%+v, want one with %q that does not break", changes, tt.want)
+		}
+	}
+}
