@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,6 +54,47 @@ func TestStdio(t *testing.T) {
 	}
 	p.ended()
 	contains(t, p.stderr.String(), "level=DEBUG", "library.v1.Library.GetBook")
+}
+
+// TestStdioReload changes the configuration under a client, which hears of it.
+func TestStdioReload(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "mcp-bridge.yaml")
+	api := reflective(t)
+	write := func(title string) {
+		t.Helper()
+		text := fmt.Sprintf("upstreams: {books: {url: %q, tools: {override: {Library_GetBook: {title: %q}}}}}\n", api, title)
+		if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first edition")
+	p := start(t, "stdio", "--config", file)
+	p.send(initialize)
+	contains(t, p.line(), `"listChanged":true`)
+	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	list := func(id int) string {
+		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id))
+		for {
+			if line := p.line(); strings.Contains(line, fmt.Sprintf(`"id":%d`, id)) {
+				return line
+			}
+		}
+	}
+	contains(t, list(2), "first edition")
+	write("second edition")
+	p.signal(syscall.SIGHUP)
+	for !strings.Contains(p.line(), "notifications/tools/list_changed") {
+		continue
+	}
+	contains(t, list(3), "second edition")
+	if err := p.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.ended()
 }
 
 func TestStdioSignals(t *testing.T) {
