@@ -70,8 +70,8 @@ func (w *work) verify(body, id []byte) error {
 		return fmt.Errorf("id %s of version %q, want %s", answer.ID, answer.Version, id)
 	case answer.Error != nil || r.IsError:
 		return fmt.Errorf("the call failed")
-	case len(r.Content) != 1 || r.Content[0].Type != "text":
-		return fmt.Errorf("%d blocks of content, want one of text", len(r.Content))
+	case len(r.Content) == 0 || r.Content[0].Type != "text": // remarks may follow
+		return fmt.Errorf("%d blocks of content, of which the first is no text", len(r.Content))
 	default:
 		if err := w.sameValue(r.Structured); err != nil {
 			return fmt.Errorf("structuredContent: %w", err)
