@@ -143,8 +143,8 @@ func (g *Gateway) Handle(ctx context.Context, r *protocol.Request, n protocol.No
 	return g.site.Load().endpoints[""].pipeline.Handle(ctx, r, n)
 }
 
-// Ready waits until every upstream has been tried once, for ten seconds at most or
-// until ctx ends, and says of those that are down why, by name.
+// Ready waits until every upstream has been tried once, which takes 30 seconds at
+// most, or until ctx ends, and says of those that are down why, by name.
 func (g *Gateway) Ready(ctx context.Context) map[string]error {
 	down := g.mux.Ready(ctx)
 	for _, t := range g.site.Load().typed {

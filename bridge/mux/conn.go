@@ -16,7 +16,9 @@ import (
 )
 
 const (
-	openTimeout  = 30 * time.Second
+	openTimeout = 30 * time.Second
+	// readyTimeout leaves an attempt the time to say how it has failed.
+	readyTimeout = openTimeout + 5*time.Second
 	probeTimeout = 10 * time.Second
 	// firstTimeout is how long after an upstream has been configured requests wait
 	// for the first attempt to open it.

@@ -125,12 +125,12 @@ func (m *Mux) Handle(ctx context.Context, r *protocol.Request, n protocol.Notifi
 	return m.root.Handle(ctx, r, n)
 }
 
-// Ready waits until each upstream has been tried once, for ten seconds at most or
-// until ctx ends, and says of those that are down why, by name.
+// Ready waits until each upstream has been tried once, which takes 30 seconds at
+// most, or until ctx ends, and says of those that are down why, by name.
 func (m *Mux) Ready(ctx context.Context) map[string]error {
 	down := make(map[string]error)
 	for _, u := range m.snapshot.Load().members {
-		if err := u.settled(ctx, firstTimeout); err != nil {
+		if err := u.settled(ctx, readyTimeout); err != nil {
 			down[u.name] = err
 		}
 	}

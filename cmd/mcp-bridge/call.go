@@ -73,6 +73,7 @@ The upstream may be an MCP server, as for serve.`,
 		},
 	}
 	flags = a.addUpstreamFlags(cmd, 0)
+	a.logErrorsOnly(cmd)
 	flags.stopTimeout = stopTimeout
 	addJSON(cmd, &asJSON, "the whole result of tools/call")
 	return cmd

@@ -52,6 +52,7 @@ in a way that breaks code that uses the service.`,
 	f.upstream.addConnection(cmd)
 	flags.BoolVar(&f.check, "check", false, "write nothing, and fail if there are breaking changes since the earlier export")
 	a.addLogLevel(cmd)
+	a.logErrorsOnly(cmd)
 	return cmd
 }
 

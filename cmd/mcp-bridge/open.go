@@ -20,8 +20,13 @@ import (
 	configv1 "github.com/mcp-bridge/mcp-bridge/gen/mcpbridge/config/v1"
 )
 
-// startTimeout bounds what is asked of upstreams at the start.
-const startTimeout = 30 * time.Second
+// How long an upstream has at the start: serveTimeout until a server listens without
+// it, and reachTimeout, which is longer than any attempt to open one, where the command
+// is of no use without it.
+const (
+	serveTimeout = 10 * time.Second
+	reachTimeout = 40 * time.Second
+)
 
 // warn reports what is odd about a configuration file.
 func (a *app) warn(file *config.File) {
@@ -265,7 +270,7 @@ func (a *app) openOne(cmd *cobra.Command, f *upstreamFlags, args []string) (*gat
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), startTimeout)
+	ctx, cancel := context.WithTimeout(cmd.Context(), reachTimeout)
 	defer cancel()
 	if err := a.reach(ctx, g, f); err != nil {
 		g.Close()

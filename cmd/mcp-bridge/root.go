@@ -78,6 +78,17 @@ func (a *app) addLogLevel(cmd *cobra.Command) {
 	annotate(cmd, groupGeneral, "log-level")
 }
 
+// logErrorsOnly makes error the least level of a command that ends with what is
+// wrong anyway.
+func (a *app) logErrorsOnly(cmd *cobra.Command) {
+	cmd.Flags().Lookup("log-level").DefValue = "error"
+	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
+		if !cmd.Flags().Changed("log-level") {
+			a.logLevel.Set(slog.LevelError)
+		}
+	}
+}
+
 // log returns the logger. It writes to stderr, because stdout belongs to
 // results and, in stdio, to the protocol alone.
 func (a *app) log() *slog.Logger {

@@ -120,7 +120,7 @@ func (a *app) runServe(cmd *cobra.Command, args []string, flags *upstreamFlags, 
 	if wait {
 		down = g.Wait(ctx)
 	} else {
-		ready, cancel := context.WithTimeout(ctx, startTimeout)
+		ready, cancel := context.WithTimeout(ctx, serveTimeout)
 		down = g.Ready(ready)
 		cancel()
 	}
@@ -128,7 +128,11 @@ func (a *app) runServe(cmd *cobra.Command, args []string, flags *upstreamFlags, 
 		return err
 	}
 	for name, fault := range g.TypedFaults() {
-		if down[name] == nil { // and so it is not the upstream's fault
+		switch {
+		case down[name] != nil: // and so it is the upstream's fault
+		case server.GetTyped() == "auto": // which is as much as can be had
+			report(a.stderr, fmt.Sprintf("warning: there is no typed service of %s: %v", name, fault))
+		default:
 			return failf("--typed=%s: %w", server.GetTyped(), fault)
 		}
 	}

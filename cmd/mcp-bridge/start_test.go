@@ -27,8 +27,7 @@ func TestCommandThatEnds(t *testing.T) {
 				t.Errorf("exit status %d", got.status)
 			}
 			contains(t, got.stderr, "the MCP server has ended: exit status 3: it said last:\n  line 12\n", "\n  line 30\n  API_KEY is not set\n", "pass others with --env NAME")
-			_, report, _ := strings.Cut(got.stderr, "mcp-bridge: ") // after the log
-			if strings.Contains(got.stderr, "\x1b") || strings.Contains(report, "line 11\n") {
+			if !strings.HasPrefix(got.stderr, "mcp-bridge: ") || strings.ContainsAny(got.stderr, "\x1b") || strings.Contains(got.stderr, "line 11\n") {
 				t.Errorf("%q", got.stderr)
 			}
 		})
@@ -55,6 +54,9 @@ func TestWrongURLs(t *testing.T) {
 	t.Cleanup(nothing.Close)
 	wants := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(wants.Close)
+	l := listen(t)
+	closed := l.Addr().String()
+	_ = l.Close()
 	for name, tt := range map[string]struct{ url, cause, hint string }{
 		"web page":        {plain.URL + "/mcp", "the MCP server answered neither JSON nor an event stream", "it answers with a web page, such as a login page"},
 		"login":           {login.URL + "/mcp", "redirects to where requests are not sent", "it redirects to https://login.example.com/, such as a login page"},
@@ -64,16 +66,17 @@ func TestWrongURLs(t *testing.T) {
 		"self-signed":     {secure.URL + "/mcp", "failed to verify certificate", "the certificate is self-signed or of a private authority: name that with --ca"},
 		"https for http":  {strings.Replace(plain.URL, "http:", "https:", 1), "could not be reached", "the server speaks HTTP without TLS there: write " + plain.URL},
 		"http for https":  {strings.Replace(secure.URL, "https:", "http:", 1), "HTTP 400 Bad Request", "the server speaks TLS there: write " + secure.URL},
+		"wrong port":      {"http://" + closed + "/mcp", "could not be reached", "nothing listens at " + closed + ": is the server running"},
+		"wrong name":      {"https://nothing.invalid/mcp", "could not be reached", "the host is unknown: is the name right?"},
 		"without a token": {wants.URL + "/mcp", "HTTP 401 Unauthorized", "send them with --header 'authorization: Bearer TOKEN'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := mcpBridge(t, "tools", tt.url)
-			at := strings.LastIndex(got.stderr, "mcp-bridge: ")
-			if got.status != 1 || at < 0 {
+			if got.status != 1 || !strings.HasPrefix(got.stderr, "mcp-bridge: ") {
 				t.Fatalf("exit status %d\n%s", got.status, got.stderr)
 			}
-			lines := strings.Split(strings.TrimSpace(got.stderr[at:]), "\n")
+			lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
 			if len(lines) != 2 || !strings.Contains(lines[0], tt.cause) || !strings.Contains(lines[1], tt.hint) || strings.Contains(got.stderr, "secret") {
 				t.Errorf("%s\nwant %s\n%s", strings.Join(lines, "\n"), tt.cause, tt.hint)
 			}

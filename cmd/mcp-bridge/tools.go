@@ -47,6 +47,7 @@ schema. The upstream may be an MCP server, as for serve.`,
 		},
 	}
 	flags = a.addUpstreamFlags(cmd, 0)
+	a.logErrorsOnly(cmd)
 	flags.stopTimeout = stopTimeout
 	addJSON(cmd, &asJSON, "the tools as tools/list has them")
 	return cmd

@@ -5,9 +5,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"github.com/mcp-bridge/mcp-bridge/internal/clip"
 	"github.com/mcp-bridge/mcp-bridge/internal/printable"
@@ -26,6 +28,11 @@ func connectionHint(u *url.URL, err error) string {
 		return "the certificate is for another host: use a name that it holds"
 	case untrusted:
 		return "the certificate is self-signed or of a private authority: name that with --ca, or tls.ca in a configuration"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens at " + u.Host + ": is the server running, and is this its port?"
+	}
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok && unknown.IsNotFound {
+		return "the host is unknown: is the name right?"
 	}
 	return ""
 }

@@ -70,7 +70,7 @@ func (p Peer) diagnose(err error) string {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), has("connection refused"):
 		return "nothing listens on " + p.Name + " (connection refused): is the server running, and is this its port?"
-	case isNotFound(err), has("no such host", "produced zero addresses"):
+	case isNotFound(err), has("no such host", "produced zero addresses", "no children to pick from"):
 		return "the host of " + p.Name + " is unknown (no such host): is the name right?"
 	case errors.Is(err, fs.ErrNotExist), has("no such file or directory"):
 		return "there is no socket " + p.Name + ": is the server running, and is the path right?"
