@@ -86,7 +86,7 @@ func TestReferenceClient(t *testing.T) {
 		{"elicitation-sep1034-client-defaults", "2025-11-25", 5},
 		{"request-metadata", modern, 8},
 		{"sep-2322-client-request-state", modern, 5},
-		{"http-standard-headers", modern, 9}, {"http-custom-headers", modern, 18}, {"http-invalid-tool-headers", modern, 12},
+		{"http-standard-headers", modern, 10}, {"http-custom-headers", modern, 18}, {"http-invalid-tool-headers", modern, 12},
 		{"json-schema-ref-no-deref", modern, 1},
 		{"json-schema-2020-12-preservation", "2025-11-25", 9}, {"json-schema-2020-12-preservation", modern, 9},
 	} {

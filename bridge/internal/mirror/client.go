@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/mcp-bridge/mcp-bridge/bridge/internal/metadata"
@@ -43,6 +44,17 @@ var _ protocol.Handler = (*Client)(nil)
 type route struct {
 	unary  *method // nil where there are notifications only
 	stream *method // nil where there are none
+	// noStream is set once the backend has said that it has the unary one only.
+	noStream atomic.Bool
+}
+
+// choose returns the RPC for a request: the one with notifications where the caller
+// wants any.
+func (r *route) choose(m *protocol.Meta) *method {
+	if r.unary == nil || r.stream != nil && !r.noStream.Load() && (m.ProgressToken != nil || m.LogLevel != protocol.LogNone) {
+		return r.stream
+	}
+	return r.unary
 }
 
 // NewClient returns a Client. Nothing is asked yet.
@@ -78,10 +90,39 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 	if fault != nil {
 		return nil, fault
 	}
-	m := route.unary
-	if m == nil || route.stream != nil && (r.Meta.ProgressToken != nil || r.Meta.LogLevel != protocol.LogNone) {
-		m = route.stream
+	m := route.choose(&r.Meta)
+	res, err := c.ask(ctx, m, r, params, n)
+	if m == route.stream && route.unary != nil && unimplemented(err) {
+		// Nothing has been done: what is asked for matters more than notifications.
+		route.noStream.Store(true)
+		m = route.unary
+		res, err = c.ask(ctx, m, r, params, n)
 	}
+	if failed, ok := errors.AsType[*failure](err); ok {
+		return nil, ClientError(ctx, r, ServiceName, failed.error, failed.trailer)
+	}
+	return res, err
+}
+
+// failure is a call that the backend has not answered.
+type failure struct {
+	error
+
+	trailer *rpc.Trailer
+}
+
+// unimplemented reports whether the backend does not have an RPC.
+func unimplemented(err error) bool {
+	failed, ok := errors.AsType[*failure](err)
+	if !ok {
+		return false
+	}
+	status, ok := errors.AsType[*rpc.StatusError](failed.error)
+	return ok && status.Code() == code.Code_UNIMPLEMENTED
+}
+
+// ask asks by one RPC. The error of a call is a [*failure].
+func (c *Client) ask(ctx context.Context, m *method, r *protocol.Request, params json.RawMessage, n protocol.Notifier) (*protocol.Result, error) {
 	request, err := m.request.choose(c.raw.Load()).AppendWire(nil, params)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "params: %v", err)
@@ -99,7 +140,7 @@ func (c *Client) Handle(ctx context.Context, r *protocol.Request, n protocol.Not
 		return nil
 	})
 	if err != nil {
-		return nil, ClientError(ctx, r, ServiceName, err, trailer)
+		return nil, &failure{err, trailer}
 	}
 	c.learn(trailer)
 	result, err := read(m, response)
@@ -136,7 +177,7 @@ func (c *Client) stream(ctx context.Context, m *method, r *protocol.Request, cal
 	})
 	switch {
 	case err != nil:
-		return nil, ClientError(ctx, r, ServiceName, err, trailer)
+		return nil, &failure{err, trailer}
 	case result != nil:
 		return mcpjson.ReadResult(r.Method, result, true)
 	case r.Method == protocol.MethodListen:
