@@ -60,7 +60,8 @@ func valueRules(of *shape) *validate.FieldRules {
 			rules.Type = &validate.FieldRules_Bool{Bool: &validate.BoolRules{Const: new(string(of.constant) == "true")}}
 		}
 	case kindRepeated:
-		r := &validate.RepeatedRules{MinItems: s.MinItems, MaxItems: s.MaxItems}
+		least, most := possible(s.MinItems, s.MaxItems)
+		r := &validate.RepeatedRules{MinItems: least, MaxItems: most}
 		if s.UniqueItems && of.elem.kind.isScalar() {
 			r.Unique = new(true)
 		}
@@ -71,7 +72,8 @@ func valueRules(of *shape) *validate.FieldRules {
 			rules.Type = &validate.FieldRules_Repeated{Repeated: r}
 		}
 	case kindMap:
-		r := &validate.MapRules{MinPairs: s.MinProps, MaxPairs: s.MaxProps}
+		least, most := possible(s.MinProps, s.MaxProps)
+		r := &validate.MapRules{MinPairs: least, MaxPairs: most}
 		if values := valueRules(of.elem); proto.Size(values) > 0 {
 			r.Values = values
 		}
@@ -83,12 +85,25 @@ func valueRules(of *shape) *validate.FieldRules {
 	return rules
 }
 
+// possible returns the bounds of a length or a number, or none where nothing is within
+// them: buf lint refuses such rules, and the server says what is wrong.
+func possible(least, most *uint64) (*uint64, *uint64) {
+	if least != nil && most != nil && *least > *most {
+		return nil, nil
+	}
+	return least, most
+}
+
 // maxPattern bounds regular expressions: they are compiled by every client.
 const maxPattern = 1_000
 
 func stringRules(of *shape) *validate.StringRules {
 	s := of.schema
-	r := &validate.StringRules{MinLen: s.MinLength, MaxLen: s.MaxLength}
+	least, most := possible(s.MinLength, s.MaxLength)
+	r := &validate.StringRules{MinLen: least, MaxLen: most}
+	if least != nil && most != nil && *least == *most {
+		r = &validate.StringRules{Len: least} // buf lint wants it so
+	}
 	if isRE2(s.Pattern) {
 		r.Pattern = new(s.Pattern)
 	}
