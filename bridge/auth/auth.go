@@ -40,7 +40,7 @@ type Config struct {
 	// SHA-256 of the key, and optionally :SCOPE,SCOPE. Empty lines and those that
 	// begin with # do not count. It is read again when it changes.
 	APIKeys string
-	// Certificates lets in whoever has a client certificate that the TLS server
+	// Certificates lets callers in by a client certificate that the TLS server
 	// has verified.
 	Certificates bool
 	// Client fetches metadata and keys and asks for introspection. The default
@@ -238,7 +238,7 @@ func (a *Authenticator) isOurs(r *http.Request, allowed []string) func(string) b
 	return func(audience string) bool { return strings.TrimSuffix(audience, "/") == resource }
 }
 
-// scopes returns the scopes that every token needs, whoever has issued it.
+// scopes returns the scopes that tokens need, of all authorization servers.
 func (a *Authenticator) scopes() []string {
 	var all []string
 	for _, is := range a.issuers {
@@ -274,5 +274,5 @@ func checkURL(text string) error {
 	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
 		return nil
 	}
-	return fmt.Errorf("%q must begin with https://, because whoever is on the path could answer for it; http:// is for loopback addresses", clip.Name(text))
+	return fmt.Errorf("%q must begin with https://, because anybody on the path could answer for it; http:// is for loopback addresses", clip.Name(text))
 }

@@ -84,7 +84,7 @@ func (e endpoint) post(ctx context.Context, path string, header map[string]strin
 		return fmt.Errorf("%s answers more than %d bytes", e.url+path, maxReply)
 	}
 	if err := json.Unmarshal(data, to); err != nil {
-		return fmt.Errorf("%s answers what is no JSON of this shape: %w", e.url+path, err)
+		return fmt.Errorf("%s answers with something else than the JSON that is expected: %w", e.url+path, err)
 	}
 	return nil
 }

@@ -134,9 +134,9 @@ func TestEndpointFaults(t *testing.T) {
 	for _, tt := range []struct {
 		shape, path, response, want string
 	}{
-		{"openai", "/chat/completions", "", "answers what is no JSON of this shape"},
+		{"openai", "/chat/completions", "", "answers with something else than the JSON that is expected"},
 		{"openai", "/chat/completions", `{"choices":[]}`, "the response has no choices"},
-		{"anthropic", "/messages", `[]`, "answers what is no JSON of this shape"},
+		{"anthropic", "/messages", `[]`, "answers with something else than the JSON that is expected"},
 		{"anthropic", "/messages", `{"content":[]}`, "nobody asked CheckAccess"},
 	} {
 		e := newEndpoint(t, tt.path, nil, tt.response)

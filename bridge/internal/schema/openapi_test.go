@@ -48,7 +48,7 @@ message M {
 }
 `
 
-// Options for OpenAPI stand in for comments that there are not.
+// Options for OpenAPI take the place of comments that are missing.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	fd := compileSource(t, openapiProto)
