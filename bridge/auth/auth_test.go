@@ -438,6 +438,15 @@ func TestAPIKeys(t *testing.T) {
 	if p, refusal := a.Authenticate(request("sesame")); refusal != nil || p.Subject != "bob" {
 		t.Errorf("after a change: %+v, %+v", p, refusal)
 	}
+	w := httptest.NewRecorder()
+	a.Handler(http.NotFoundHandler(), nil).ServeHTTP(w, request(""))
+	if got := w.Result().Header.Get("Www-Authenticate"); got != "Bearer" {
+		t.Errorf("without an authorization server, the challenge is %q", got)
+	}
+	w = httptest.NewRecorder()
+	if a.Metadata().ServeHTTP(w, request("")); w.Code != http.StatusNotFound {
+		t.Errorf("metadata without an authorization server: %d", w.Code)
+	}
 	for text, want := range map[string]string{
 		"":                              "has no key",
 		"alice:md5:00":                  "NAME:sha256:HEX",

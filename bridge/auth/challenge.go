@@ -83,17 +83,17 @@ func (f *Refusal) challenge(metadata string) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("Bearer ")
+	b.WriteString("Bearer")
 	for _, p := range [...]struct{ name, value string }{
 		{"error", f.Code}, {"error_description", f.description()}, {"scope", strings.Join(f.Scopes, " ")}, {"resource_metadata", metadata},
 	} {
 		if p.value == "" {
 			continue
 		}
-		if b.Len() > len("Bearer ") {
-			b.WriteString(", ")
+		if b.Len() > len("Bearer") {
+			b.WriteByte(',')
 		}
-		b.WriteString(p.name + `="` + p.value + `"`)
+		b.WriteString(" " + p.name + `="` + p.value + `"`)
 	}
 	return b.String()
 }
@@ -134,8 +134,27 @@ func (a *Authenticator) resource(r *http.Request) string {
 	return a.cfg.Resource
 }
 
-// metadataURL returns where the metadata of the resource of a request is.
+// servers returns the authorization servers that clients may turn to, sorted.
+func (a *Authenticator) servers() []string {
+	var all []string
+	for _, is := range a.issuers {
+		all = append(all, is.Issuer.Issuer)
+	}
+	for _, in := range a.asked {
+		if in.Issuer != "" {
+			all = append(all, in.Issuer)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// metadataURL returns where the metadata of the resource of a request is, or "" where
+// there is none: it is of no use without an authorization server.
 func (a *Authenticator) metadataURL(r *http.Request) string {
+	if len(a.servers()) == 0 {
+		return ""
+	}
 	u, err := url.Parse(a.resource(r))
 	if err != nil {
 		return ""
@@ -160,31 +179,27 @@ func base(r *http.Request) string {
 }
 
 // Metadata returns what serves the metadata of the protected resource (RFC 9728), at
-// [MetadataPath] and below. It needs no credential.
+// [MetadataPath] and below. It needs no credential. Without an authorization server
+// that clients could turn to, there is nothing.
 func (a *Authenticator) Metadata() http.Handler {
+	servers := a.servers()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(servers) == 0 {
+			http.NotFound(w, r)
+			return
+		}
 		resource, path := a.cfg.Resource, strings.TrimPrefix(r.URL.Path, MetadataPath)
 		if resource == "" {
 			resource = base(r) + path
 		} else if u, err := url.Parse(resource); err == nil && strings.HasPrefix(path, strings.TrimSuffix(u.Path, "/")+"/") {
 			resource = u.Scheme + "://" + u.Host + path
 		}
-		var servers []string
-		for _, is := range a.issuers {
-			servers = append(servers, is.Issuer.Issuer)
-		}
-		for _, in := range a.asked {
-			if in.Issuer != "" {
-				servers = append(servers, in.Issuer)
-			}
-		}
-		slices.Sort(servers)
 		doc, err := json.Marshal(struct {
 			Resource string   `json:"resource"`
-			Servers  []string `json:"authorization_servers,omitempty"`
+			Servers  []string `json:"authorization_servers"`
 			Scopes   []string `json:"scopes_supported,omitempty"`
 			Methods  []string `json:"bearer_methods_supported"`
-		}{resource, slices.Compact(servers), a.scopes(), []string{"header"}})
+		}{resource, servers, a.scopes(), []string{"header"}})
 		if err != nil {
 			http.Error(w, "internal error", http.StatusInternalServerError)
 			return
