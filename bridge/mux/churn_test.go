@@ -343,7 +343,7 @@ func TestHang(t *testing.T) {
 				}
 			}
 			begun := time.Now()
-			if down := m.Ready(t.Context()); down["h"] == nil || time.Since(begun) != firstTimeout-discoveryTimeout {
+			if down := m.Ready(t.Context()); down["h"] == nil || time.Since(begun) != openTimeout-discoveryTimeout {
 				t.Errorf("down after %v: %v", time.Since(begun), down)
 			}
 			m.Close()

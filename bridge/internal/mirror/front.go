@@ -1,9 +1,3 @@
-// Package mirror serves what answers MCP as mcp.v1.McpService, to clients of
-// gRPC, gRPC-Web and Connect, and asks what implements that service.
-//
-// The JSON of MCP and the messages of mcp.v1 are turned into each other by
-// package transcode, as the options in the .proto files say; there is no code
-// for a single type here.
 package mirror
 
 import (
