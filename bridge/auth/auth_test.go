@@ -703,7 +703,7 @@ func FuzzAuthenticate(f *testing.F) {
 			t.Errorf("%q: %+v, %+v", text, p, refusal)
 		// A signature of ECDSA has one spelling of its own only to within the base64
 		// of its last character.
-		case p != nil && !strings.HasPrefix(text, token[:strings.LastIndexByte(token, '.')]):
+		case p != nil && !strings.HasPrefix(strings.Trim(text, " "), token[:strings.LastIndexByte(token, '.')]):
 			t.Errorf("%q was let in", text)
 		}
 	})
