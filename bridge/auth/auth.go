@@ -63,6 +63,7 @@ type Authenticator struct {
 
 	ctx        context.Context //nolint:containedctx // ends what runs in the background
 	cancel     context.CancelFunc
+	mu         sync.Mutex // orders what begins in the background, and Close
 	background sync.WaitGroup
 }
 
@@ -114,8 +115,21 @@ func New(cfg Config) (*Authenticator, error) {
 
 // Close ends what runs in the background. Requests that wait for it are refused.
 func (a *Authenticator) Close() {
+	a.mu.Lock()
 	a.cancel()
+	a.mu.Unlock()
 	a.background.Wait()
+}
+
+// start runs f in the background. It returns false after Close.
+func (a *Authenticator) start(f func()) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ctx.Err() != nil {
+		return false
+	}
+	a.background.Go(f)
+	return true
 }
 
 // Handler lets requests through whose sender it can establish, with the

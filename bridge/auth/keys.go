@@ -140,9 +140,8 @@ func (k *remoteKeys) find(ctx context.Context, id string) ([]jose.JSONWebKey, er
 	now := time.Now()
 	k.mu.Lock()
 	found := k.current(id, now)
-	if (len(found) == 0 || now.Sub(k.fetched) > keysFresh) && k.flight == nil && !now.Before(k.next) && k.owner.ctx.Err() == nil {
-		k.flight = make(chan struct{})
-		k.owner.background.Go(k.fetch)
+	if (len(found) == 0 || now.Sub(k.fetched) > keysFresh) && k.flight == nil && !now.Before(k.next) && k.owner.start(k.fetch) {
+		k.flight = make(chan struct{}) // which fetch finds, as it waits for mu
 	}
 	flight := k.flight
 	k.mu.Unlock()

@@ -37,7 +37,7 @@ const (
 //
 // A list that is the same for everybody is read without anybody's credentials.
 // One that may depend on the caller is read for each caller by itself, on behalf
-// of the very message that is checked, and says nothing of what others see.
+// of the message that is checked, and says nothing of what others see.
 type paramCheck struct {
 	core front.Core
 
